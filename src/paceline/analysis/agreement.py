@@ -1,0 +1,107 @@
+"""Whether engines did the same work under the same conditions, as far as this version can tell (METHOD §11, §12).
+
+Losses that agree are a screen, not a proof: under AdamW they hide gradients that are scaled wrongly. So agreement is
+``unproven``; only a clear difference is a finding.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.spec.conditions import differing_conditions
+from paceline.spec.model import Model
+from paceline.spec.records import RankRecord
+from paceline.store.run_directory import TrialRecords
+
+SCREENED_STEPS = 12
+LOSS_TOLERANCE = 1e-4
+"""Relative. fp32 runs of the same work agree to about 1e-6 over twelve steps; clipping at 1.0 shows as 1e-1."""
+
+
+class SameWork(Model):
+    """What is known of a cell's work against that of the reference engine."""
+
+    outcome: str
+    """``equal``, ``different`` or ``unproven``."""
+    steps: int
+    max_relative_difference: float | None
+    cause: str
+
+
+class SameConditions(Model):
+    """What is known of a cell's conditions against those of the reference engine."""
+
+    outcome: str
+    """``same``, ``different`` or ``unproven``."""
+    differences: list[str] = []
+
+
+@dataclass(frozen=True)
+class _Work:
+    losses: list[NDArray[np.float64]]
+    weights: list[str | None]
+    indices: list[str]
+
+
+def global_losses(ranks: Sequence[RankRecord]) -> NDArray[np.float64]:
+    """Return the mean loss over ranks, shape (steps,)."""
+    return np.mean([r.losses for r in ranks], axis=0)
+
+
+def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
+    """Compare initial weights, consumed samples and the first losses of two trials of one block, job by job."""
+    mine, theirs = _work(trial), _work(reference)
+    if not mine.losses or not theirs.losses:
+        return SameWork(outcome="unproven", steps=0, max_relative_difference=None, cause="no losses were recorded")
+    steps = min(SCREENED_STEPS, *(len(x) for x in (*mine.losses, *theirs.losses)))
+    differences = [
+        float(np.max(np.abs(a[:steps] - b[:steps]) / np.maximum(np.abs(b[:steps]), 1e-12)))
+        for a, b in zip(mine.losses, theirs.losses, strict=False)
+    ]
+    worst = max(differences)
+    against = str(reference.trial.cell.engine)
+    if mine.weights != theirs.weights:
+        outcome, cause = "different", f"initial weights differ from those of {against}"
+    elif mine.indices != theirs.indices:
+        outcome, cause = "different", f"ranks consumed other samples than those of {against}"
+    elif worst > LOSS_TOLERANCE:
+        outcome, cause = "different", f"losses part from those of {against} by {worst:.1e} within {steps} steps"
+    else:
+        outcome = "unproven"
+        cause = f"initial weights, samples and {steps} losses agree with {against}; gradients are not compared yet"
+    return SameWork(outcome=outcome, steps=steps, max_relative_difference=worst, cause=cause)
+
+
+def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameConditions:
+    """Compare what ranks read back; every rank of both trials must agree."""
+    mine, theirs = _conditions(trial), _conditions(reference)
+    if not mine or not theirs:
+        return SameConditions(outcome="unproven")
+    base = theirs[0]
+    found = {text for items in (*mine, *theirs) for text in differing_conditions(items, base)}
+    return SameConditions(outcome="different" if found else "same", differences=sorted(found))
+
+
+def _work(records: TrialRecords) -> _Work:
+    finished = [ranks for _, ranks in sorted(records.ranks.items()) if ranks and all(r.losses for r in ranks)]
+    return _Work(
+        losses=[global_losses(ranks) for ranks in finished],
+        weights=[ranks[0].initial_weights_digest for ranks in finished],
+        indices=[r.samples.index_digest for ranks in finished for r in ranks if r.samples],
+    )
+
+
+def _conditions(records: TrialRecords) -> list[dict[str, object]]:
+    return [r.conditions for ranks in records.ranks.values() for r in ranks if r.conditions is not None]
+
+
+def loss_table(trials: Sequence[TrialRecords], steps: int) -> list[tuple[float | None, ...]]:
+    """Return rows of losses of job 0, one a step, one column a trial; None where a trial has fewer steps."""
+    columns = [
+        [float(x) for x in global_losses(t.ranks[0])[:steps]] if t.ranks.get(0) and t.ranks[0][0].losses else []
+        for t in trials
+    ]
+    return list(zip_longest(*columns))

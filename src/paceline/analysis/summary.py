@@ -1,0 +1,70 @@
+"""From results of trials to one row a cell. Trials are the only unit: medians and ranges over them, no intervals."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from paceline.spec.model import Model
+from paceline.spec.records import Result
+from paceline.spec.trial import Cell, Status, Trial
+
+
+class Spread(Model):
+    """A metric over the trials of a cell that ended well."""
+
+    median: float | None
+    min: float | None
+    max: float | None
+    n: int
+    unit: str
+    better: str
+    reason: str | None = None
+    """Why there is no value."""
+
+
+class CellSummary(Model):
+    """What the trials of one cell show."""
+
+    cell: Cell
+    status: Status | None
+    """``ok`` when every finished trial was, else that of the first that was not; null when none is finished."""
+    cause: str | None
+    ok: int
+    failed: int
+    planned: int
+    metrics: dict[str, Spread]
+    flags: dict[str, str]
+    scheduler: str | None
+
+
+def summarise(trials: Sequence[Trial], results: dict[str, Result]) -> list[CellSummary]:
+    """Return one summary a cell, in the order in which cells were first planned."""
+    cells: dict[str, list[Trial]] = {}
+    for trial in trials:
+        cells.setdefault(trial.cell.id, []).append(trial)
+    return [_summarise(group, [results[t.id] for t in group if t.id in results]) for group in cells.values()]
+
+
+def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
+    bad = next((r for r in results if r.status is not Status.OK), None)
+    good = [r for r in results if r.status is Status.OK]
+    names = dict.fromkeys(name for r in results for name in r.measures)
+    return CellSummary(
+        cell=trials[0].cell,
+        status=bad.status if bad else (Status.OK if results else None),
+        cause=bad.cause if bad else None,
+        ok=len(good), failed=len(results) - len(good), planned=len(trials),
+        metrics={name: _spread(name, good or results) for name in names},
+        flags={flag.name: flag.message for r in results for flag in r.flags},
+        scheduler=next((r.scheduler for r in results if r.scheduler), None),
+    )
+
+
+def _spread(name: str, results: list[Result]) -> Spread:
+    measures = [r.measures[name] for r in results]
+    values = [m.value for m in measures if m.value is not None]
+    return Spread(
+        median=median(values) if values else None,
+        min=min(values, default=None), max=max(values, default=None), n=len(values),
+        unit=measures[0].unit, better=measures[0].better,
+        reason=None if values else measures[0].reason,
+    )

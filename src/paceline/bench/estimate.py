@@ -1,0 +1,48 @@
+"""How long a trial will take, before anything has run: rough figures of a two-core machine, said to be estimates."""
+
+from paceline.launchers import contract as launchers
+from paceline.launchers.contract import LoadLauncher
+from paceline.spec.trial import Cell, Trial
+from paceline.workloads import descriptor as workloads
+
+SUSTAINED_FLOPS_PER_S = {"cpu": 4.0e10, "gpu": 2.0e13}
+"""What training sustains on one core or one accelerator, fp32: measured here with ViT-Tiny, rounded down."""
+STEP_OVERHEAD_S = {"cpu": 0.006, "gpu": 0.004}
+"""Of a step that computes next to nothing: Python, optimiser, collectives."""
+DEEPSPEED_RANK_S = 4.0
+"""Importing and initialising DeepSpeed in a rank."""
+TORCH_RANK_S = 2.5
+"""Importing torch and building the model in a rank."""
+CLEAN_UP_S = 1.0
+
+
+def trial_s(trial: Trial) -> float:
+    """Return the estimated wall time of a trial in seconds."""
+    cell = trial.cell
+    launcher = launchers.get(cell.engine.launcher)
+    slots = max(1, len(trial.devices) // cell.ranks)
+    rounds = -(-cell.load.jobs // slots)
+    rank_s = _rank_start_s(cell)
+    if isinstance(launcher, LoadLauncher):
+        # One cluster; workers start once and are reused.
+        return launcher.startup_estimate_s + rank_s + rounds * training_s(cell) + CLEAN_UP_S
+    # Every job starts a launcher of its own, and as many start at once as there are slots, on the same cores.
+    crowded = min(slots, cell.load.jobs) if cell.load.many else 1
+    starting_s = launcher.startup_estimate_s * (1 + crowded) / 2 + rank_s
+    return rounds * (starting_s + training_s(cell)) + CLEAN_UP_S
+
+
+def training_s(cell: Cell) -> float:
+    """Return the estimated time of all steps of one job."""
+    tier = workloads.get(cell.workload).tiers[cell.tier]
+    if workloads.get(cell.workload).selftest_only:
+        return float(cell.settings.get("step_s", 0.01)) * cell.total_steps
+    samples_per_rank = cell.micro_batch * cell.accumulation
+    step_s = samples_per_rank * tier.flops_per_sample_training / SUSTAINED_FLOPS_PER_S[cell.tier]
+    return cell.total_steps * (step_s + STEP_OVERHEAD_S[cell.tier])
+
+
+def _rank_start_s(cell: Cell) -> float:
+    if workloads.get(cell.workload).selftest_only:
+        return 0.2
+    return DEEPSPEED_RANK_S if cell.engine.strategy.startswith("zero") else TORCH_RANK_S

@@ -1,0 +1,183 @@
+"""From a suite to trials in order: pure, except for asking which packages are installed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from paceline.launchers import contract as launchers
+from paceline.spec import registry
+from paceline.spec.conditions import Conditions
+from paceline.spec.engine import EngineName
+from paceline.spec.errors import RequestError, nearest
+from paceline.spec.run import Machine
+from paceline.spec.suite import Category, Comparison, Suite
+from paceline.spec.trial import Cell, Trial
+from paceline.strategies import descriptor as strategies
+from paceline.workloads import descriptor as workloads
+from paceline.workloads.descriptor import Tier
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What part of a suite to run; empty means all."""
+
+    engines: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    category: str | None = None
+
+
+@dataclass
+class Plan:
+    """Trials in order of execution, what is missing for some of them, and what was decided on the way."""
+
+    trials: list[Trial] = field(default_factory=list)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    """Engine or workload to the reason and install line."""
+    notes: list[str] = field(default_factory=list)
+
+
+def select(suite: Suite, filters: Filters) -> Suite:
+    """Return the suite with only what the filters name. Raises RequestError when a name is not in it."""
+    known_engines = {str(e) for c in suite.comparisons for e in c.engines}
+    known_workloads = {c.workload for c in suite.comparisons}
+    for name in filters.engines:
+        EngineName.parse(name)
+        if name not in known_engines:
+            raise RequestError(f"engine {name!r} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
+    for name in filters.workloads:
+        if name not in known_workloads:
+            raise RequestError(f"workload {name!r} is not in suite {suite.name!r}: {nearest(name, known_workloads)}")
+    if filters.category is not None and filters.category not in set(Category):
+        raise RequestError(f"unknown category {filters.category!r}: {nearest(filters.category, list(Category))}")
+    kept = [
+        _with_engines(comparison, filters.engines)
+        for comparison in suite.comparisons
+        if (not filters.workloads or comparison.workload in filters.workloads)
+        and (filters.category is None or comparison.category == filters.category)
+        and (not filters.engines or any(str(e) in filters.engines for e in comparison.engines))
+    ]
+    if not kept:
+        raise RequestError(f"nothing of suite {suite.name!r} is left by --engines, --workloads and --category together")
+    return suite.model_copy(update={"comparisons": tuple(kept)})
+
+
+def _with_engines(comparison: Comparison, engines: tuple[str, ...]) -> Comparison:
+    if not engines:
+        return comparison
+    kept = tuple(e for e in comparison.engines if str(e) in engines)
+    reference = comparison.reference if comparison.reference in kept else None
+    expect = {name: what for name, what in comparison.expect.items() if name in engines}
+    return comparison.model_copy(update={"engines": kept, "reference": reference, "expect": expect})
+
+
+def make_plan(suite: Suite, machine: Machine, conditions: Conditions, seed: int) -> Plan:
+    """Return every trial of every block, in a balanced order. Raises RequestError for what cannot run here."""
+    plan = Plan()
+    cells = [[_cell(suite, c, e, machine, plan) for e in c.engines] for c in suite.comparisons]
+    for block in range(suite.blocks):
+        for group in cells:
+            for position, index in enumerate(block_order(len(group), block)):
+                cell = group[index]
+                number = len(plan.trials) + 1
+                plan.trials.append(Trial(
+                    id=f"{number:04d}-{cell.id}-b{block + 1:02d}", cell=cell, block=block, position=position,
+                    seed=seed * 1000 + block, conditions=conditions, devices=_devices(machine, cell.tier),
+                ))
+    return plan
+
+
+def block_order(engines: int, block: int) -> list[int]:
+    """Return the order of engines in a block: the row of a Williams design (1949), cycled over blocks.
+
+    Each engine comes equally often at each position, and equally often right after each other one; an odd number of
+    engines needs the mirrored rows as well, so a full cycle has ``engines`` rows (even) or twice as many (odd).
+    """
+    if engines == 1:
+        return [0]
+    first = [0]
+    low, high = 1, engines - 1
+    while low <= high:
+        first.append(low)
+        low += 1
+        if low <= high:
+            first.append(high)
+            high -= 1
+    cycle = engines if engines % 2 == 0 else 2 * engines
+    turn = block % cycle
+    row = [(place + turn) % engines for place in first]
+    return row if turn < engines else row[::-1]
+
+
+def _cell(suite: Suite, comparison: Comparison, engine: EngineName, machine: Machine, plan: Plan) -> Cell:
+    where = f"suite {suite.name!r}, {comparison.category}"
+    workload = workloads.get(comparison.workload)
+    launcher = launchers.get(engine.launcher)
+    strategy = strategies.get(engine.strategy)
+    if engine.variant is not None and engine.variant not in suite.variants:
+        raise RequestError(f"{where}: unknown variant {engine.variant!r}: {nearest(engine.variant, suite.variants)}")
+    for name, modules in ((str(engine), (*launcher.modules, *strategy.modules)), (workload.name, workload.modules)):
+        reason = registry.unavailable(tuple(dict.fromkeys(modules)))
+        if reason:
+            plan.unavailable[name] = reason
+    tier = _tier(comparison, machine, workload.tiers, where)
+    sizes = workload.tiers[tier]
+    devices = _devices(machine, tier)
+    batch = comparison.global_batch or sizes.global_batch
+    ranks = _ranks(comparison, strategy.one_rank_only, len(devices), batch, plan, where)
+    micro_batch, rest = divmod(batch, ranks * comparison.accumulation)
+    if rest or not micro_batch:
+        raise RequestError(
+            f"{where}: a global batch of {batch} cannot be shared by {ranks} ranks x {comparison.accumulation} "
+            "micro-batches: change ranks, accumulation or global_batch so that it divides"
+        )
+    cell = Cell(
+        category=comparison.category, workload=workload.name, tier=tier, data=sizes.data, engine=engine,
+        settings=suite.variants.get(engine.variant or "", {}), load=comparison.load, ranks=ranks,
+        micro_batch=micro_batch, accumulation=comparison.accumulation, samples=comparison.samples,
+        incomplete_batch=comparison.incomplete_batch, warm_up_steps=comparison.warm_up_steps, steps=comparison.steps,
+        evaluate=comparison.evaluate, oversubscribe=comparison.oversubscribe, timeout_s=comparison.timeout_s,
+        peak=comparison.peak,
+    )
+    refusal = launcher.refusal(cell, len(devices))
+    if refusal:
+        raise RequestError(f"{where}: {refusal}")
+    return cell
+
+
+def _tier(comparison: Comparison, machine: Machine, tiers: dict[Tier, object], where: str) -> Tier:
+    wanted: Tier
+    if comparison.tier == "auto":
+        wanted = "gpu" if machine.gpu_names and "gpu" in tiers else "cpu"
+    else:
+        wanted = comparison.tier
+    if wanted == "gpu" and not machine.gpu_names:
+        raise RequestError(f"{where}: tier gpu was asked for, and this machine shows no GPU: say tier: cpu")
+    if wanted not in tiers:
+        raise RequestError(f"{where}: workload {comparison.workload!r} has no tier {wanted!r}: {', '.join(tiers)}")
+    return wanted
+
+
+def _ranks(
+    comparison: Comparison, one_rank_only: bool, devices: int, batch: int, plan: Plan, where: str
+) -> int:
+    if comparison.ranks != "all":
+        return comparison.ranks
+    if one_rank_only or comparison.load.many:
+        return 1
+    fitting = max(n for n in range(1, devices + 1) if batch % (n * comparison.accumulation) == 0)
+    if fitting < devices:
+        note = f"{where}: {fitting} of {devices} devices are used, because the global batch of {batch} must divide"
+        if note not in plan.notes:
+            plan.notes.append(note)
+    return fitting
+
+
+def _devices(machine: Machine, tier: Tier) -> tuple[int, ...]:
+    return machine.cpu_devices if tier == "cpu" else tuple(range(len(machine.gpu_names)))
+
+
+def blocks_of(trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+    """Return trials by block, in order."""
+    found: dict[int, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.block, []).append(trial)
+    return found

@@ -1,0 +1,75 @@
+"""Finding and reading suites: built-in by name, anybody's by file. Every error names the key and the fix."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from paceline.spec.errors import RequestError, nearest
+from paceline.spec.suite import Comparison, Expectation, Load, Peak, Suite
+
+_MODELS: tuple[type[BaseModel], ...] = (Suite, Comparison, Load, Peak, Expectation)
+_BUILT_IN = files("paceline") / "suites"
+
+
+def built_in_suites() -> list[str]:
+    """Return the names of the suites that come with Paceline."""
+    return sorted(entry.name.removesuffix(".yaml") for entry in _BUILT_IN.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load_suite(name: str) -> Suite:
+    """Return a built-in suite, or the one in a YAML file. Raises RequestError."""
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            raise RequestError(f"suite file {name} does not exist") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise RequestError(f"suite file {name} cannot be read: {error}") from error
+        return parse_suite(text, name)
+    if name not in built_in_suites():
+        raise RequestError(f"unknown suite {name!r}: {nearest(name, built_in_suites())}; or give a file ending in .yaml")
+    return parse_suite((_BUILT_IN / f"{name}.yaml").read_text(), name)
+
+
+def parse_suite(text: str, source: str) -> Suite:
+    """Return the suite in a YAML text. Raises RequestError that names the key, the value and the fix."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RequestError(f"suite {source} is not YAML: {str(error).replace(chr(10), ' ')}") from error
+    if not isinstance(data, dict):
+        raise RequestError(f"suite {source} is not a mapping with name, description and comparisons")
+    try:
+        return Suite.model_validate(data)
+    except ValidationError as error:
+        raise RequestError(f"suite {source}: " + "; ".join(_explain(e) for e in error.errors()[:3])) from error
+
+
+def _explain(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        key = str(error["loc"][-1])
+        return f"unknown key {where}: {nearest(key, _sibling_keys(error['loc']))}"
+    if error["type"] == "missing":
+        return f"key {where} is missing"
+    return f"{where or 'suite'} is {error['input']!r}: {error['msg']}"
+
+
+def _sibling_keys(location: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that are known where an unknown one stood."""
+    model: type[BaseModel] = Suite
+    for part in location[:-1]:
+        field = model.model_fields.get(str(part))
+        for candidate in _nested(field.annotation if field else None):
+            model = candidate
+    return list(model.model_fields)
+
+
+def _nested(annotation: Any) -> list[type[BaseModel]]:
+    if annotation in _MODELS:
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _nested(argument)]

@@ -1,0 +1,1 @@
+"""How ranks come to life: one file a launcher. A command is a pure function's result; nothing is started here."""

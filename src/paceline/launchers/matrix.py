@@ -1,0 +1,46 @@
+"""Which launcher carries which strategies under which loads: the one table (DESIGN §2)."""
+
+from dataclasses import dataclass
+
+from paceline.spec.trial import Cell
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one launcher can run."""
+
+    strategies: frozenset[str]
+    many_jobs: bool
+    one_rank_only: bool = False
+    why_one_job: str = ""
+
+    def refusal(self, cell: Cell) -> str | None:
+        """Return why a cell does not exist under this launcher, or None when it does."""
+        launcher, strategy = cell.engine.launcher, cell.engine.strategy
+        if strategy not in self.strategies:
+            return (
+                f"engine {cell.engine} does not exist: launcher {launcher!r} carries {', '.join(sorted(self.strategies))}"
+            )
+        if strategy == "single" and cell.ranks > 1:
+            return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
+        if self.one_rank_only and cell.ranks > 1:
+            return f"launcher {launcher!r} places jobs of one rank, {cell.ranks} were asked for: set ranks: 1"
+        if cell.load.many and not self.many_jobs:
+            return f"launcher {launcher!r} runs one job at a time: {self.why_one_job}"
+        return None
+
+
+def _row(strategies: str, *, many_jobs: bool = True, one_rank_only: bool = False, why_one_job: str = "") -> Row:
+    return Row(frozenset(strategies.split()), many_jobs, one_rank_only, why_one_job)
+
+
+MATRIX = {
+    "torchrun": _row("single ddp zero0 zero2"),
+    "deepspeed": _row("zero0 zero2"),
+    "ray-train": _row(
+        "single ddp zero0 zero2", many_jobs=False,
+        why_one_job="several trainers in one cluster need room for their controllers; use ray-core for many jobs",
+    ),
+    "ray-core": _row("single", one_rank_only=True),
+    "fake": _row("fake"),
+}

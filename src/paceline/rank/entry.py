@@ -1,0 +1,149 @@
+"""One rank from its first line to its last: phases in order, each recorded, errors too."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from paceline.rank import conditions, memory
+from paceline.rank.lease import leased_cores
+from paceline.rank.loop import Feed, LoopRecord, run_loop
+from paceline.rank.recorder import Recorder
+from paceline.rank.sampling import Sampler
+from paceline.spec.records import Phase, PhaseSpan, SampleCount
+from paceline.spec.trial import Job
+from paceline.strategies.contract import Group, Membership, Strategy, load_strategy
+from paceline.strategies.operators import built_operators
+from paceline.workloads.contract import Workload, load_workload
+
+
+def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
+    """Train one job's rank and write its records. Whatever raises is recorded, then raised again."""
+    job = Job.model_validate_json(Path(job_path).read_text())
+    recorder = Recorder(job.out_dir, membership.rank)
+    recorder.write("process_started_ns", started_ns)
+    recorder.write("reused_process", membership.reused_process)
+    try:
+        with leased_cores(job) as cores:
+            recorder.write("cores", cores)
+            Rank(job, membership, recorder).run(started_ns)
+    except BaseException as error:
+        recorder.write("error_ns", perf_counter_ns())
+        recorder.write("error", "".join(traceback.format_exception(error)).strip())
+        recorder.write("error_kind", _kind(error))
+        raise
+    finally:
+        recorder.close()
+
+
+def _kind(error: BaseException) -> str:
+    text = str(error)
+    if isinstance(error, MemoryError) or "out of memory" in text.lower() or "can't allocate memory" in text:
+        return "oom"
+    if "EADDRINUSE" in text or "address already in use" in text.lower():
+        return "port"
+    return type(error).__name__
+
+
+class Rank:
+    """The phases of one rank."""
+
+    def __init__(self, job: Job, membership: Membership, recorder: Recorder) -> None:
+        self.job = job
+        self.membership = membership
+        self.recorder = recorder
+        self.leader = membership.rank == 0
+
+    def run(self, started_ns: int) -> None:
+        """Import, meet, build, train, then write what was measured."""
+        job, recorder = self.job, self.recorder
+        operators_before = built_operators()
+        with self._phase(Phase.IMPORT, started_ns, absent=self._no_import()):
+            strategy = load_strategy(job, self.membership)
+            workload = load_workload(job.cell.workload, job.cell.tier)
+            conditions.apply(job.conditions)
+        with self._phase(Phase.RENDEZVOUS, absent=self._no_rendezvous()):
+            group = strategy.join()
+        with self._phase(Phase.BUILD):
+            feed = self._build(strategy, workload)
+            recorder.write("initial_weights_digest", strategy.initial_weights_digest())
+        self._edge("after build", group)
+        loop = run_loop(
+            strategy, feed, group, perf_counter_ns,
+            warm_up_steps=job.cell.warm_up_steps, steps=job.cell.steps,
+            at_edge=lambda edge: self._edge(edge, group),
+        )
+        self._write(strategy, feed, loop)
+        recorder.write("jit_built_in_run", built_operators() != operators_before)
+        self._after_training(strategy, workload)
+        strategy.close()
+        recorder.write("done_ns", perf_counter_ns())
+
+    def _build(self, strategy: Strategy, workload: Workload) -> Feed:
+        job = self.job
+
+        def build() -> Any:
+            from paceline.workloads.initial import initialise
+
+            model = workload.build()
+            initialise(model.named_parameters(), job.seed)
+            return model
+
+        strategy.wrap(build, workload.loss, workload.optimiser)
+        sampler = Sampler(
+            samples=min(workload.samples, job.cell.samples or workload.samples), micro_batch=job.cell.micro_batch, accumulation=job.cell.accumulation,
+            rank=self.membership.rank, ranks=self.membership.world_size, seed=job.seed,
+            incomplete_batch=job.cell.incomplete_batch,
+        )
+        workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
+        return Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
+
+    def _edge(self, edge: str, group: Group) -> None:
+        """Read memory between phases while the other ranks wait."""
+        marker = self.job.tree_marker if self.leader and self.job.alone else None
+        self.recorder.write("memory", memory.sample(edge, marker))
+        group.barrier()
+
+    def _write(self, strategy: Strategy, feed: Feed, loop: LoopRecord) -> None:
+        recorder = self.recorder
+        for span in loop.phases:
+            recorder.write("phase", span)
+        recorder.write("window_start_ns", loop.window_ns[0])
+        recorder.write("window_end_ns", loop.window_ns[1])
+        recorder.write("data_wait_ns", loop.data_wait_ns)
+        recorder.write("losses", [float(loss) for loss in loop.losses])
+        recorder.write("applied", loop.applied)
+        recorder.write("samples", SampleCount(
+            per_step=feed.samples_per_step, padded_per_step=feed.padded_per_step,
+            dropped_per_epoch=feed.sampler.dropped_per_epoch, index_digest=feed.sampler.digest,
+        ))
+        live = strategy.live()
+        recorder.write("live", live)
+        recorder.write("conditions", conditions.read_back(self.job.conditions, live.backend))
+        recorder.write_steps(loop.bounds)
+
+    def _after_training(self, strategy: Strategy, workload: Workload) -> None:
+        """Do what is not timed: accuracy on held-out samples, FLOPs of the model."""
+        if self.job.cell.evaluate and (test := workload.test_batch()) is not None:
+            correct = strategy.evaluate(workload.correct, test)
+            self.recorder.write("test_accuracy", correct / len(test[0]))
+        if self.leader and self.job.alone and (flops := workload.flops()) is not None:
+            self.recorder.write("flops_per_sample_training", flops.per_sample_training)
+            self.recorder.write("flops_source", flops.source)
+
+    @contextmanager
+    def _phase(self, name: Phase, start_ns: int | None = None, absent: str | None = None) -> Iterator[None]:
+        start = perf_counter_ns() if start_ns is None else start_ns
+        yield
+        if absent:
+            self.recorder.write("phase", PhaseSpan(name=name, start_ns=None, end_ns=None, reason=absent))
+        else:
+            self.recorder.write("phase", PhaseSpan(name=name, start_ns=start, end_ns=perf_counter_ns()))
+
+    def _no_import(self) -> str | None:
+        return "a reused process has imported already" if self.membership.reused_process else None
+
+    def _no_rendezvous(self) -> str | None:
+        return "the launcher joins ranks before it calls us; inside launch" if self.membership.joined else None

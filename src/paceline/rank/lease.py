@@ -1,0 +1,77 @@
+"""A rank leases a free core and pins itself to it: the framework decides when, the lease decides which core.
+
+The same code for every launcher (METHOD §9). The kernel drops a lock when its holder dies, however it dies.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from paceline.spec.conditions import Policy
+from paceline.spec.trial import Job
+
+POLL_S = 0.002
+"""Between two looks at busy cores. A rank only waits while its predecessor is still leaving."""
+
+
+@contextmanager
+def leased_cores(job: Job, patience_s: float = 60.0) -> Iterator[list[int]]:
+    """Pin the process to one free core of the job's devices for the duration; yield the cores it may run on.
+
+    Without pinning (``as-shipped``, oversubscribed cells, accelerators) the process keeps its cores.
+    Raises TimeoutError when no core becomes free in time.
+    """
+    unpinned = job.conditions.policy is Policy.AS_SHIPPED or not job.conditions.pin_ranks
+    if unpinned or job.cell.oversubscribe or job.cell.tier == "gpu":
+        yield sorted(os.sched_getaffinity(0))
+        return
+    before = os.sched_getaffinity(0)
+    core, lock = _acquire(job, patience_s)
+    try:
+        pin_process({core})
+        yield [core]
+    finally:
+        pin_process(before)  # a reused process must not stay on a core that is no longer its own
+        lock.release()
+
+
+def pin_process(cores: set[int]) -> None:
+    """Pin every thread of this process; threads started later inherit it."""
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            os.sched_setaffinity(int(task.name), cores)
+        except ProcessLookupError:
+            continue  # a thread that ended meanwhile
+
+
+def process_cores() -> set[int]:
+    """Return the cores that any thread of this process may run on."""
+    cores: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            cores |= os.sched_getaffinity(int(task.name))
+        except ProcessLookupError:
+            continue
+    return cores
+
+
+def _acquire(job: Job, patience_s: float) -> tuple[int, FileLock]:
+    deadline = time.monotonic() + patience_s
+    while True:
+        for core in job.devices:
+            lock = FileLock(Path(job.lease_dir) / f"core-{core}.lock")
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                continue
+            return core, lock
+        if time.monotonic() > deadline:
+            raise TimeoutError(
+                f"no core of {list(job.devices)} became free within {patience_s:g} s: "
+                "more ranks are running than there are cores"
+            )
+        time.sleep(POLL_S)

@@ -1,0 +1,100 @@
+"""The measured loop: first step apart, warm-up, then the timed window (METHOD §1)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.rank.sampling import Sampler, StepSamples
+from paceline.spec.records import Phase, PhaseSpan
+from paceline.strategies.contract import Group, Strategy
+
+Clock = Callable[[], int]
+"""Nanoseconds; one clock for all processes of a host."""
+
+
+@dataclass
+class Feed:
+    """Hands the strategy its micro-batches and times how long it waits for them."""
+
+    sampler: Sampler
+    fetch: Callable[[Any], Any]
+    """Sample indices to a batch on the device."""
+    clock: Clock
+    wait_ns: int = 0
+    samples_per_step: list[int] = field(default_factory=list)
+    padded_per_step: list[int] = field(default_factory=list)
+
+    def next_step(self) -> Iterator[Any]:
+        """Return the micro-batches of the next optimiser step."""
+        samples = self.sampler.step(len(self.samples_per_step))
+        self.samples_per_step.append(sum(len(m) for m in samples.micro_batches))
+        self.padded_per_step.append(samples.padded)
+        return self._batches(samples)
+
+    def _batches(self, samples: StepSamples) -> Iterator[Any]:
+        for indices in samples.micro_batches:
+            start = self.clock()
+            batch = self.fetch(indices)
+            self.wait_ns += self.clock() - start
+            yield batch
+
+
+@dataclass
+class LoopRecord:
+    """What the loop measured; losses are whatever the strategy returned, read after the window."""
+
+    bounds: NDArray[np.int64]
+    """(steps, 2): start and end of each step in ns, the first step and the warm-up included."""
+    losses: list[Any]
+    applied: list[bool]
+    window_ns: tuple[int, int]
+    data_wait_ns: int
+    phases: list[PhaseSpan]
+
+
+def run_loop(
+    strategy: Strategy,
+    feed: Feed,
+    group: Group,
+    clock: Clock,
+    *,
+    warm_up_steps: int,
+    steps: int,
+    at_edge: Callable[[str], None],
+) -> LoopRecord:
+    """Train ``1 + warm_up_steps + steps`` steps and time the last ``steps`` of them as one window.
+
+    ``at_edge`` is called between phases, outside of any timing, on every rank; what it costs is not measured.
+    """
+    total = 1 + warm_up_steps + steps
+    bounds = np.zeros((total, 2), dtype=np.int64)
+    losses: list[Any] = [None] * total
+    applied = [False] * total
+
+    def train(first: int, count: int) -> tuple[int, int]:
+        """Run steps between two barriers; return the times of the edges."""
+        group.barrier()
+        start = clock()
+        for number in range(first, first + count):
+            begun = clock()
+            outcome = strategy.step(feed.next_step())
+            bounds[number] = begun, clock()
+            losses[number], applied[number] = outcome.loss, outcome.applied
+        strategy.synchronise()
+        group.barrier()
+        return start, clock()
+
+    phases = []
+    for name, first, count in (
+        (Phase.FIRST_STEP, 0, 1),
+        (Phase.WARM_UP, 1, warm_up_steps),
+        (Phase.STEADY, 1 + warm_up_steps, steps),
+    ):
+        feed.wait_ns = 0
+        start, end = train(first, count)
+        phases.append(PhaseSpan(name=name, start_ns=start, end_ns=end))
+        at_edge(f"after {name}")
+    return LoopRecord(bounds, losses, applied, (start, end), feed.wait_ns, phases)

@@ -1,0 +1,64 @@
+"""Memory of a rank and of its process tree, read from /proc at phase edges only: reading costs milliseconds."""
+
+import os
+import re
+from pathlib import Path
+
+from paceline.spec.records import MemorySample
+
+_KIB = 1024
+
+
+def sample(edge: str, tree_marker: str | None) -> MemorySample:
+    """Return this process's memory and, given the marker in its environment, the whole tree's."""
+    tree = tree_pss(tree_marker) if tree_marker else None
+    return MemorySample(
+        edge=edge,
+        tree_pss_bytes=tree[0] if tree else None,
+        tree_processes=tree[1] if tree else None,
+        rank_pss_bytes=pss(Path("/proc/self")),
+        rank_peak_rss_bytes=peak_rss(),
+        dev_shm_bytes=dev_shm_used(),
+    )
+
+
+def tree_pss(marker: str) -> tuple[int, int]:
+    """Return (sum of proportional set sizes in bytes, number of processes) over processes that carry the marker."""
+    wanted = marker.encode()
+    total, count = 0, 0
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if wanted not in (process / "environ").read_bytes().split(b"\0"):
+                continue
+        except OSError:
+            continue  # gone, or another user's
+        size = pss(process)
+        if size is not None:
+            total += size
+            count += 1
+    return total, count
+
+
+def pss(process: Path) -> int | None:
+    """Return the proportional set size in bytes: shared pages divided by their sharers. None when it is unreadable."""
+    try:
+        text = (process / "smaps_rollup").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * _KIB if found else None
+
+
+def peak_rss() -> int:
+    """Return VmHWM of this process in bytes: the kernel's high-water mark, transients included."""
+    found = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert found is not None, "Linux always reports VmHWM"
+    return int(found[1]) * _KIB
+
+
+def dev_shm_used() -> int:
+    """Return the bytes in use on /dev/shm by anybody."""
+    stats = os.statvfs("/dev/shm")
+    return (stats.f_blocks - stats.f_bfree) * stats.f_frsize

@@ -1,0 +1,31 @@
+"""Writes a rank's events as JSON lines, at phase edges only, so that nothing is written inside a timed window."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Recorder:
+    """One file a rank: ``rank-<r>.jsonl``; each line is ``{"event": field name, "value": ...}``."""
+
+    def __init__(self, out_dir: str, rank: int) -> None:
+        folder = Path(out_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._steps = folder / f"rank-{rank}-steps.npy"
+        self._file = (folder / f"rank-{rank}.jsonl").open("a", buffering=1)
+
+    def write(self, event: str, value: Any) -> None:
+        """Append one event: ``value`` is what JSON can hold, or a model."""
+        plain = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+        self._file.write(json.dumps({"event": event, "value": plain}) + "\n")
+
+    def write_steps(self, bounds: NDArray[np.int64]) -> None:
+        """Keep the raw step boundaries in ns, shape (steps, 2)."""
+        np.save(self._steps, bounds)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,71 @@
+"""What is fixed for every engine alike, and what a rank reads back to prove that it was."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from paceline.spec.model import Model
+
+GIB = 1024**3
+MIB = 1024**2
+
+
+class Policy(StrEnum):
+    """Who decides the conditions: Paceline, the same for all, or each engine's own defaults."""
+
+    NORMALISED = "normalised"
+    AS_SHIPPED = "as-shipped"
+
+
+class Conditions(Model):
+    """Settings that every engine gets alike under ``normalised`` (METHOD §7a, §12); the defaults are the tuned values."""
+
+    policy: Policy = Policy.NORMALISED
+    threads_per_rank: int = 1
+    """Intra-operator threads: one a leased core, so that two ranks on two cores do not fight."""
+    pin_ranks: bool = True
+    """Each rank leases a core and pins its whole process to it (METHOD §9)."""
+    malloc_mmap_threshold_bytes: int = 32 * MIB
+    """glibc silently ignores anything above 32 MiB (half a heap), so this is the largest effective value."""
+    malloc_trim_threshold_bytes: int = 4 * GIB
+    malloc_top_pad_bytes: int = 64 * MIB
+    matmul_precision: Literal["highest", "high", "medium"] = "highest"
+    collective_timeout_minutes: int = 5
+    object_store_bytes: int = 80 * MIB
+    """Ray refuses less than 75 MiB."""
+
+    def environment(self) -> dict[str, str]:
+        """Environment variables that must be in place before a rank's interpreter starts."""
+        if self.policy is Policy.AS_SHIPPED:
+            return {}
+        threads = str(self.threads_per_rank)
+        return {
+            "OMP_NUM_THREADS": threads,
+            "MKL_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+            "MALLOC_MMAP_THRESHOLD_": str(self.malloc_mmap_threshold_bytes),
+            "MALLOC_TRIM_THRESHOLD_": str(self.malloc_trim_threshold_bytes),
+            "MALLOC_TOP_PAD_": str(self.malloc_top_pad_bytes),
+            "DEEPSPEED_TIMEOUT": str(self.collective_timeout_minutes),
+        }
+
+
+HARD_CONDITIONS = (
+    "intraop_threads",
+    "interop_threads",
+    "cores_per_rank",
+    "matmul_precision",
+    "mkldnn",
+    "deterministic_algorithms",
+    "device_type",
+    "backend",
+    "torch_version",
+    "environment",
+)
+"""Read-back items in which engines must agree; a difference in one makes conditions ``different``."""
+
+
+def differing_conditions(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Return ``item: value / value`` for each hard item in which two read-backs differ."""
+    return [
+        f"{item}: {one.get(item)} / {other.get(item)}" for item in HARD_CONDITIONS if one.get(item) != other.get(item)
+    ]

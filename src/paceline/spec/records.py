@@ -1,0 +1,185 @@
+"""What ranks and the conductor write down: names of files and events, and the typed form in which they are read.
+
+All times are ``time.perf_counter_ns`` of one host (CLOCK_MONOTONIC), which all of its processes share.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from paceline.spec.metrics import Better
+from paceline.spec.model import Model
+from paceline.spec.trial import Status
+
+SCHEMA_VERSION = 1
+"""Of the run directory and of ``show --json``. Raised whenever a name or a meaning changes."""
+
+MEASURING_VERSION = 1
+"""Raised whenever the way of measuring changes, so that figures of two versions are never mixed unseen."""
+
+TRIAL_MARKER = "PACELINE_TRIAL"
+JOB_MARKER = "PACELINE_JOB"
+
+
+class Phase(StrEnum):
+    """Parts of a rank's life; the same boundaries for every engine, set by the harness."""
+
+    LAUNCH = "launch"
+    IMPORT = "import"
+    RENDEZVOUS = "rendezvous"
+    BUILD = "build"
+    FIRST_STEP = "first_step"
+    WARM_UP = "warm_up"
+    STEADY = "steady"
+    TEARDOWN = "teardown"
+
+
+class PhaseSpan(Model):
+    """One phase of one rank; ``reason`` says why there is no span where start and end are null."""
+
+    name: Phase
+    start_ns: int | None
+    end_ns: int | None
+    reason: str | None = None
+
+
+class LiveSettings(Model):
+    """What is really in force in a rank, read back from live objects, never copied from the request."""
+
+    world_size: int
+    micro_batch: int
+    accumulation: int
+    gradient_clipping: float | None
+    """Norm at which gradients are clipped; null where none is."""
+    parameter_dtype: str
+    compute_dtype: str
+    reduction_dtype: str
+    master_dtype: str
+    optimiser_state_dtype: str
+    optimiser: str
+    optimiser_settings: dict[str, Any]
+    parameters_total: int
+    optimiser_parameters_local: int
+    """Parameters whose optimiser state this rank holds."""
+    backend: str | None
+
+
+class MemorySample(Model):
+    """Memory at a phase edge, read outside of timed windows."""
+
+    edge: str
+    tree_pss_bytes: int | None
+    tree_processes: int | None
+    rank_pss_bytes: int | None
+    rank_peak_rss_bytes: int
+    """VmHWM of the rank."""
+    dev_shm_bytes: int
+
+
+class SampleCount(Model):
+    """Samples that one rank processed, by global index; padded and dropped ones apart."""
+
+    per_step: list[int]
+    """Processed in each step, padding included."""
+    padded_per_step: list[int]
+    dropped_per_epoch: int
+    """Samples that no rank sees in an epoch, because they do not fill a global batch."""
+    index_digest: str
+
+
+class RankRecord(Model):
+    """All that one rank wrote, assembled from its event lines."""
+
+    rank: int
+    process_started_ns: int
+    reused_process: bool
+    cores: list[int]
+    phases: list[PhaseSpan]
+    memory: list[MemorySample] = []
+    conditions: dict[str, Any] | None = None
+    live: LiveSettings | None = None
+    initial_weights_digest: str | None = None
+    losses: list[float] = []
+    """Mean over this rank's samples, one a step."""
+    applied: list[bool] = []
+    """Whether each optimiser step was applied."""
+    samples: SampleCount | None = None
+    window_start_ns: int | None = None
+    window_end_ns: int | None = None
+    data_wait_ns: int | None = None
+    flops_per_sample_training: float | None = None
+    flops_source: str | None = None
+    test_accuracy: float | None = None
+    jit_built_in_run: bool = False
+    error: str | None = None
+    error_kind: str | None = None
+    error_ns: int | None = None
+    done_ns: int | None = None
+
+    def phase(self, name: Phase) -> PhaseSpan | None:
+        """Return the span of a phase, or None when the rank never came to it."""
+        return next((p for p in self.phases if p.name is name), None)
+
+
+class JobRecord(Model):
+    """One line of jobs.jsonl: when a job was planned, submitted, started, ..., released; null where it never was."""
+
+    job_id: int
+    planned_ns: int
+    submitted_ns: int | None
+    started_ns: int | None
+    ready_ns: int | None
+    first_step_ns: int | None
+    last_step_ns: int | None
+    released_ns: int | None
+    status: Status
+    cause: str | None
+    cores: list[int]
+
+
+class LoadRecord(Model):
+    """Times of the load as a whole, and whose scheduler placed its jobs."""
+
+    started_ns: int
+    accepting_ns: int | None
+    """When jobs could be submitted: for a cluster, after its start."""
+    scheduler: str
+
+
+class Measure(Model):
+    """One metric of one trial; value null with a reason where it is unknown."""
+
+    value: float | None
+    unit: str
+    better: Better
+    reduction: str
+    reason: str | None = None
+
+
+class Flag(Model):
+    """A finding about a trial that a reader must know."""
+
+    name: str
+    message: str
+
+
+class Result(Model):
+    """result.json: what became of a trial. Derived from the raw records alone, so that it can be derived again."""
+
+    schema_version: int = SCHEMA_VERSION
+    measuring_version: int = MEASURING_VERSION
+    trial_id: str
+    status: Status
+    cause: str | None
+    measures: dict[str, Measure]
+    flags: list[Flag] = []
+    scheduler: str | None = None
+
+
+class Ending(Model):
+    """ending.json: what the conductor saw at the end of a trial, besides what ranks wrote."""
+
+    status: Status
+    cause: str | None
+    wall_s: float
+    leftovers: list[str] = []
+    """What outlived the trial and had to be removed."""

@@ -1,0 +1,117 @@
+"""A suite: which cells to compare and how to sample them. Read from YAML, every key checked."""
+
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from paceline.spec.engine import Engine
+from paceline.spec.model import Model
+
+
+class Category(StrEnum):
+    """The quadrants of (single-load computation, load concurrency)."""
+
+    LARGE_SCALE = "large-scale"
+    MODERATE_COMPLEXITY = "moderate-complexity"
+    HIGH_LOAD = "high-load"
+    HIGH_PERFORMANCE = "high-performance"
+
+    @property
+    def title(self) -> str:
+        """Name and axes for people."""
+        return _TITLES[self]
+
+
+_TITLES = {
+    Category.LARGE_SCALE: "Large-Scale (heavy load, few at once)",
+    Category.MODERATE_COMPLEXITY: "Moderate Complexity (light load, few at once)",
+    Category.HIGH_LOAD: "High Load (light load, many at once)",
+    Category.HIGH_PERFORMANCE: "High-Performance (heavy load, many at once)",
+}
+
+
+class Load(Model):
+    """The jobs of a trial: how many, and how they arrive."""
+
+    jobs: int = Field(default=1, ge=1)
+    arrival: Literal["together"] = "together"
+
+    @property
+    def many(self) -> bool:
+        """Whether several jobs compete for the devices."""
+        return self.jobs > 1
+
+
+class Peak(Model):
+    """A stated ceiling of one device, with where the figure comes from."""
+
+    flops_per_s: float | None
+    source: str
+
+
+class Expectation(Model):
+    """What a self-test must find: a metric's value, a metric that must be null, a flag, or a trial status."""
+
+    metric: str | None = None
+    value: float | None = None
+    at_least: float | None = None
+    within: float = 0.01
+    """Relative tolerance of ``value``."""
+    null: bool = False
+    flag: str | None = None
+    status: str | None = None
+
+
+class Comparison(Model):
+    """One workload under one load on several engines: the cells that are compared with each other."""
+
+    category: Category
+    workload: str
+    tier: Literal["auto", "cpu", "gpu"] = "auto"
+    engines: tuple[Engine, ...] = Field(min_length=1)
+    reference: Engine | None = None
+    ranks: int | Literal["all"] = "all"
+    load: Load = Load()
+    accumulation: int = Field(default=1, ge=1)
+    global_batch: int | None = Field(default=None, ge=1)
+    samples: int | None = Field(default=None, ge=1)
+    """Train on the first so many samples only."""
+    incomplete_batch: Literal["drop", "pad"] = "drop"
+    warm_up_steps: int = Field(default=3, ge=0)
+    """Steps after the first one that are left out of the window. Fixed here, the same for all engines."""
+    steps: int = Field(ge=1)
+    """Steps of the timed window."""
+    evaluate: bool = False
+    """Measure test accuracy after the last step (an untimed training, never ranked)."""
+    oversubscribe: bool = False
+    """Allow more ranks than devices."""
+    timeout_s: float = Field(default=600, gt=0)
+    peak: Peak | None = None
+    expect: dict[str, tuple[Expectation, ...]] = {}
+    """Engine name to what its trials must show; a miss makes the command exit with 1."""
+
+    @model_validator(mode="after")
+    def _reference_takes_part(self) -> Self:
+        if self.reference is not None and self.reference not in self.engines:
+            raise ValueError(f"reference {self.reference} is not among the engines of the comparison")
+        names = {str(e) for e in self.engines}
+        if len(names) != len(self.engines):
+            raise ValueError("an engine is named twice")
+        if strangers := set(self.expect) - names:
+            raise ValueError(f"expect names {sorted(strangers)}, which are not among the engines")
+        return self
+
+
+class Suite(Model):
+    """Comparisons and the number of blocks that sample them."""
+
+    name: str
+    description: str
+    blocks: int = Field(default=1, ge=1)
+    minimum_blocks: int = Field(default=1, ge=1)
+    """Below this many finished blocks a run that ran out of budget exits with 124."""
+    verdicts: bool = False
+    variants: dict[str, dict[str, Any]] = {}
+    """Named overlays of a framework's own settings, used as ``launcher/strategy@name``."""
+    comparisons: tuple[Comparison, ...] = Field(min_length=1)

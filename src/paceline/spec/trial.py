@@ -1,0 +1,121 @@
+"""A cell (what is compared), a trial (one independent execution of it) and a job (what a rank is told)."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from paceline.spec.conditions import Conditions
+from paceline.spec.engine import Engine
+from paceline.spec.model import Model
+from paceline.spec.suite import Category, Load, Peak
+
+
+class Cell(Model):
+    """Workload x engine x load x resources, with everything that fixes the work of one job."""
+
+    category: Category
+    workload: str
+    tier: Literal["cpu", "gpu"]
+    data: Literal["real", "synthetic"]
+    engine: Engine
+    settings: dict[str, Any] = {}
+    """The engine variant's overlay."""
+    load: Load
+    ranks: int
+    """Ranks of one job."""
+    micro_batch: int
+    accumulation: int
+    samples: int | None
+    incomplete_batch: Literal["drop", "pad"]
+    warm_up_steps: int
+    steps: int
+    evaluate: bool
+    oversubscribe: bool
+    timeout_s: float
+    peak: Peak | None = None
+
+    @property
+    def id(self) -> str:
+        """A name that is unique within a suite and readable in a file listing."""
+        shape = f"{self.load.jobs}x{self.ranks}r" if self.load.many else f"{self.ranks}r"
+        accumulation = f"-a{self.accumulation}" if self.accumulation > 1 else ""
+        return f"{self.category}-{self.workload}-{self.engine.slug}-{shape}{accumulation}"
+
+    @property
+    def global_batch(self) -> int:
+        """Samples of one optimiser step over all ranks of a job."""
+        return self.micro_batch * self.accumulation * self.ranks
+
+    @property
+    def total_steps(self) -> int:
+        """Optimiser steps of one job: the first, the warm-up, the window."""
+        return 1 + self.warm_up_steps + self.steps
+
+
+class Trial(Model):
+    """One execution of a cell in fresh processes: the only unit of evidence."""
+
+    id: str
+    cell: Cell
+    block: int
+    position: int
+    """Place within the block, counted from 0."""
+    seed: int
+    """Shared by all engines of the block: initial weights and order of samples derive from it."""
+    conditions: Conditions
+    devices: tuple[int, ...]
+    """Core numbers (or accelerator indices) that the trial may use."""
+
+
+class Job(Model):
+    """What every rank of one job reads before it does anything: a file named on its command line."""
+
+    trial_id: str
+    job_id: int
+    cell: Cell
+    seed: int
+    conditions: Conditions
+    devices: tuple[int, ...]
+    """Devices that ranks of this job may lease one of."""
+    lease_dir: str
+    out_dir: str
+    tree_marker: str
+    """``NAME=value`` that every process of the trial carries in its environment."""
+    alone: bool
+    """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges and counts FLOPs
+    after the window. Among many jobs that would cost the others time."""
+
+
+class PlannedJob(Model):
+    """One line of a job plan: which job, in which file, planned for when."""
+
+    job_id: int
+    file: str
+    planned_offset_s: float = 0.0
+    """After the load is ready to accept jobs."""
+
+
+class LoadPlan(Model):
+    """What a driver that places jobs itself (Ray) reads: all jobs of a trial, and the resources they share."""
+
+    jobs: tuple[PlannedJob, ...]
+    ranks: int
+    devices: int
+    tier: Literal["cpu", "gpu"]
+    conditions: Conditions
+    temp_dir: str
+    """Short, because sockets below it may have paths of at most 107 bytes."""
+    events_file: str
+
+
+class Status(StrEnum):
+    """How a trial or job ended (DESIGN §6)."""
+
+    OK = "ok"
+    FAILED = "failed"
+    OOM = "oom"
+    TIMEOUT = "timeout"
+    DIVERGED = "diverged"
+    INFEASIBLE = "infeasible"
+    INFRASTRUCTURE = "infrastructure"
+    INTERRUPTED = "interrupted"
+    INVALID = "invalid"

@@ -1,0 +1,35 @@
+"""Whole files, written beside their place and renamed into it: a reader sees the old one or the new one."""
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from paceline.spec.errors import RecordError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is either complete or absent, whatever happens meanwhile."""
+    beside = path.with_name(f".{path.name}.partial")
+    with beside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def write_model(path: Path, model: BaseModel) -> None:
+    """Write a model as JSON, whole."""
+    write_whole(path, model.model_dump_json(indent=1) + "\n")
+
+
+def read_model[M: BaseModel](path: Path, kind: type[M]) -> M:
+    """Read a model. Raises RecordError that names the file and what is wrong with it."""
+    try:
+        return kind.model_validate_json(path.read_text())
+    except FileNotFoundError:
+        raise RecordError(f"{path} is missing: is this a run directory, and is it whole?") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise RecordError(f"{path} cannot be read: {where}: {first['msg']}") from error

@@ -1,0 +1,73 @@
+"""Reading what ranks and drivers wrote: raw event lines and step boundaries, as typed records."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from paceline.spec.errors import RecordError
+from paceline.spec.records import RankRecord
+
+_LISTS = {"phase": "phases", "memory": "memory"}
+"""Events that come several times, and the field that collects them."""
+
+_BEFORE_ANYTHING = {"phases": [], "memory": [], "cores": [], "reused_process": False}
+
+
+def json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON-lines file; a last line that was cut off by a kill is left out."""
+    if not path.exists():
+        return
+    lines = path.read_text().split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):
+                return
+            raise RecordError(f"{path}:{number} is not JSON: {error}") from error
+
+
+def read_rank(path: Path) -> RankRecord | None:
+    """Assemble the record of ``rank-<r>.jsonl``; None when the rank died before it could write anything."""
+    fields: dict[str, Any] = {"rank": int(path.stem.removeprefix("rank-")), **_fresh()}
+    for line in json_lines(path):
+        event, value = line["event"], line["value"]
+        if event in _LISTS:
+            fields[_LISTS[event]].append(value)
+        else:
+            fields[event] = value
+    if "process_started_ns" not in fields:
+        return None
+    try:
+        return RankRecord.model_validate(fields)
+    except ValidationError as error:
+        raise RecordError(f"{path} does not hold a rank's record: {error}") from error
+
+
+def read_ranks(job_dir: Path) -> list[RankRecord]:
+    """Return the records of all ranks of a job that wrote any, in order of rank."""
+    found = [read_rank(path) for path in job_dir.glob("rank-*.jsonl")]
+    return sorted((r for r in found if r is not None), key=lambda r: r.rank)
+
+
+def read_bounds(job_dir: Path, rank: int) -> NDArray[np.int64] | None:
+    """Return the step boundaries of a rank in ns, shape (steps, 2), or None when it wrote none."""
+    path = job_dir / f"rank-{rank}-steps.npy"
+    if not path.exists():
+        return None
+    try:
+        bounds: NDArray[np.int64] = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise RecordError(f"{path} is not a whole array of step boundaries: {error}") from error
+    return bounds
+
+
+def _fresh() -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, list) else value for key, value in _BEFORE_ANYTHING.items()}

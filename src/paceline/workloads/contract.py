@@ -1,0 +1,88 @@
+"""The contract of a workload: model, data, loss and optimiser settings; it knows nothing of any framework."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from paceline.workloads import descriptor
+from paceline.workloads.descriptor import Tier
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    SampleIndices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OptimiserSettings:
+    """Which optimiser with which settings; every strategy builds it from these and reads it back."""
+
+    name: str = "adamw"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    momentum: float = 0.0
+
+
+@dataclass(frozen=True)
+class FlopCount:
+    """Floating-point operations (a multiply-add is two) of forward and backward for one sample, and how counted."""
+
+    per_sample_training: float
+    source: str
+
+
+class Workload(ABC):
+    """What is trained. Instances live inside ranks only; heavy things (model, data) are made when asked for.
+
+    Attributes:
+        tier: The size that was asked for.
+        samples: Number of training samples; global indices are ``0 .. samples - 1``.
+        optimiser: Settings that every strategy applies.
+    """
+
+    samples: int
+    optimiser: OptimiserSettings = OptimiserSettings()
+
+    def __init__(self, tier: Tier) -> None:
+        self.tier = tier
+
+    @abstractmethod
+    def build(self) -> Any:
+        """Return the model (``torch.nn.Module``) with whatever initial values; the harness sets them afterwards."""
+
+    def layers(self, model: Any) -> list[Any]:  # noqa: ARG002 - a model without repeated layers has none
+        """Return the repeated submodules, the natural units for sharding and recomputation."""
+        return []
+
+    @abstractmethod
+    def batch(self, indices: SampleIndices) -> Any:
+        """Return the samples with these global indices as a tuple of CPU tensors; the first dimension is the sample."""
+
+    @abstractmethod
+    def loss(self, model: Any, batch: Any) -> Any:
+        """Return the mean loss of a batch as a scalar tensor; ``model`` is called like the built one."""
+
+    def flops(self) -> FlopCount | None:
+        """Return the FLOPs of training on one sample, or None when they are unknown."""
+        return None
+
+    def test_batch(self) -> Any | None:
+        """Return held-out samples in the form of ``batch``, or None when there are none."""
+        return None
+
+    def correct(self, model: Any, batch: Any) -> int:
+        """Return how many samples of a batch the model classifies right. Raises NotImplementedError without one."""
+        raise NotImplementedError
+
+
+def load_workload(name: str, tier: Tier) -> Workload:
+    """Import and make a registered workload. Called inside ranks only."""
+    module, _, attribute = descriptor.get(name).implementation.partition(":")
+    workload: Workload = getattr(import_module(module), attribute)(tier)
+    return workload

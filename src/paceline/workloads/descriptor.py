@@ -1,0 +1,37 @@
+"""What the conductor knows of a workload without importing it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from paceline.spec import registry
+
+Tier = Literal["cpu", "gpu"]
+
+
+@dataclass(frozen=True)
+class WorkloadTier:
+    """One size of a workload: ``cpu`` fits two cores, ``gpu`` is the paper's size."""
+
+    data: Literal["real", "synthetic"]
+    global_batch: int
+    flops_per_sample_training: float
+    """Rough, for estimates of time before anything ran; what is reported is counted in the rank."""
+    summary: str
+
+
+@dataclass(frozen=True)
+class WorkloadDescriptor:
+    """A workload's name, sizes and where its implementation is (``module:Class``), loaded only inside ranks."""
+
+    name: str
+    implementation: str
+    tiers: dict[Tier, WorkloadTier]
+    modules: tuple[str, ...]
+    """Top-level modules that the implementation needs."""
+    selftest_only: bool = False
+
+
+def get(name: str) -> WorkloadDescriptor:
+    """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
+    found: WorkloadDescriptor = registry.load("workloads", name)
+    return found
