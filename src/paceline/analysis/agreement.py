@@ -39,6 +39,10 @@ class SameConditions(Model):
     differences: list[str] = []
 
 
+NO_WORK = SameWork(outcome="unproven", steps=0, max_relative_difference=None, cause="no finished trials to compare")
+NO_CONDITIONS = SameConditions(outcome="unproven")
+
+
 @dataclass(frozen=True)
 class _Work:
     losses: list[NDArray[np.float64]]
@@ -48,7 +52,8 @@ class _Work:
 
 def global_losses(ranks: Sequence[RankRecord]) -> NDArray[np.float64]:
     """Return the mean loss over ranks, shape (steps,)."""
-    return np.mean([r.losses for r in ranks], axis=0)
+    mean: NDArray[np.float64] = np.mean([r.losses for r in ranks], axis=0)
+    return mean
 
 
 def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
@@ -73,6 +78,17 @@ def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
         outcome = "unproven"
         cause = f"initial weights, samples and {steps} losses agree with {against}; gradients are not compared yet"
     return SameWork(outcome=outcome, steps=steps, max_relative_difference=worst, cause=cause)
+
+
+def reference_work(trial: TrialRecords | None) -> SameWork:
+    """Return what is known of the reference itself: there is nothing yet that it has been compared with."""
+    steps = min((len(x) for x in _work(trial).losses), default=0) if trial else 0
+    return SameWork(
+        outcome="unproven",
+        steps=min(steps, SCREENED_STEPS),
+        max_relative_difference=None,
+        cause="the reference of its comparison; it is not compared with a single process yet",
+    )
 
 
 def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameConditions:

@@ -16,8 +16,12 @@ def derive(records: TrialRecords) -> Result:
     else:
         derived = measures.unmeasured(cell, f"trial {status}: {cause}")
     return Result(
-        trial_id=records.trial.id, status=status, cause=cause, measures=derived,
-        flags=checks.flags(records, derived), scheduler=records.load.scheduler if cell.load.many else None,
+        trial_id=records.trial.id,
+        status=status,
+        cause=cause,
+        measures=derived,
+        flags=checks.flags(records, derived),
+        scheduler=records.load.scheduler if cell.load.many else None,
     )
 
 
@@ -30,7 +34,10 @@ def _status(records: TrialRecords) -> tuple[Status, str | None]:
         cause = failed[0].cause or "no cause was recorded"
         if len(records.jobs) == 1:
             return failed[0].status, cause
-        return Status.FAILED, f"{len(failed)} of {len(records.jobs)} jobs did not finish; job {failed[0].job_id}: {cause}"
+        return (
+            Status.FAILED,
+            f"{len(failed)} of {len(records.jobs)} jobs did not finish; job {failed[0].job_id}: {cause}",
+        )
     if diverged := checks.divergence(records):
         return Status.DIVERGED, diverged
     if broken := checks.broken(records):

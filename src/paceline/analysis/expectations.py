@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from paceline.analysis.summary import CellSummary
 from paceline.spec.model import Model
-from paceline.spec.suite import Comparison, Expectation, Suite
-from paceline.spec.trial import Cell
+from paceline.spec.suite import Expectation, Suite
 
 
 class Finding(Model):
@@ -20,18 +19,14 @@ class Finding(Model):
 
 def check(suite: Suite, cells: list[CellSummary]) -> list[Finding]:
     """Return a finding for every expectation of the suite whose cell was run."""
-    by_key = {_key(c.cell, str(c.cell.engine)): c for c in cells if c.status is not None}
+    by_key = {(c.cell.comparison, str(c.cell.engine)): c for c in cells if c.status is not None}
     return [
         finding
-        for comparison in suite.comparisons
+        for index, comparison in enumerate(suite.comparisons)
         for engine, expected in comparison.expect.items()
-        if (cell := by_key.get(_key(comparison, engine))) is not None
+        if (cell := by_key.get((index, engine))) is not None
         for finding in _findings(cell, expected)
     ]
-
-
-def _key(shape: Cell | Comparison, engine: str) -> tuple[str, str, str, int]:
-    return shape.category, shape.workload, engine, shape.accumulation
 
 
 def _findings(cell: CellSummary, expected: tuple[Expectation, ...]) -> Iterator[Finding]:
@@ -46,7 +41,8 @@ def _judge(cell: CellSummary, expected: Expectation) -> tuple[str, bool]:
             cell.status is not None and cell.status.value == expected.status
         )
     if expected.flag is not None:
-        return f"flag {expected.flag}: {cell.flags.get(expected.flag, 'not raised')}", expected.flag in cell.flags
+        message = cell.flags.get(expected.flag)
+        return f"flag {expected.flag}: {message or 'not raised'}", message is not None and expected.says in message
     name = expected.metric or ""
     spread = cell.metrics.get(name)
     value = spread.median if spread else None

@@ -27,7 +27,9 @@ def measure(name: str, value: float | None, reason: str | None = None) -> Measur
 def names_for(cell: Cell) -> list[str]:
     """Return the metrics that are defined for a cell's load."""
     wanted = "many" if cell.load.many else "one"
-    return [m.name for m in METRICS.values() if m.loads in (wanted, "both") and (m.name != "test_accuracy" or cell.evaluate)]
+    return [
+        m.name for m in METRICS.values() if m.loads in (wanted, "both") and (m.name != "test_accuracy" or cell.evaluate)
+    ]
 
 
 def unmeasured(cell: Cell, reason: str) -> Measures:
@@ -52,7 +54,9 @@ def one_job(records: TrialRecords) -> Measures:
         "step_p50_s": measure("step_p50_s", float(np.quantile(steps_s, 0.5))),
         "step_p95_s": measure("step_p95_s", float(np.quantile(steps_s, 0.95))),
         "first_step_s": measure("first_step_s", max(int(b[0, 1] - b[0, 0]) for b in bounds) * _NS),
-        "startup_s": measure("startup_s", _difference_s(job.ready_ns, records.load.started_ns), "the job was never ready"),
+        "startup_s": measure(
+            "startup_s", _difference_s(job.ready_ns, records.load.started_ns), "the job was never ready"
+        ),
         "peak_pss_bytes": measure("peak_pss_bytes", float(max(tree)) if tree else None, "no phase edge was sampled"),
         "data_wait_share": measure(
             "data_wait_share", max(r.data_wait_ns or 0 for r in ranks) / max(1, window_ns(ranks))

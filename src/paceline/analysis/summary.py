@@ -52,7 +52,9 @@ def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
         cell=trials[0].cell,
         status=bad.status if bad else (Status.OK if results else None),
         cause=bad.cause if bad else None,
-        ok=len(good), failed=len(results) - len(good), planned=len(trials),
+        ok=len(good),
+        failed=len(results) - len(good),
+        planned=len(trials),
         metrics={name: _spread(name, good or results) for name in names},
         flags={flag.name: flag.message for r in results for flag in r.flags},
         scheduler=next((r.scheduler for r in results if r.scheduler), None),
@@ -64,7 +66,10 @@ def _spread(name: str, results: list[Result]) -> Spread:
     values = [m.value for m in measures if m.value is not None]
     return Spread(
         median=median(values) if values else None,
-        min=min(values, default=None), max=max(values, default=None), n=len(values),
-        unit=measures[0].unit, better=measures[0].better,
+        min=min(values, default=None),
+        max=max(values, default=None),
+        n=len(values),
+        unit=measures[0].unit,
+        better=measures[0].better,
         reason=None if values else measures[0].reason,
     )

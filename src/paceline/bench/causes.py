@@ -1,5 +1,6 @@
 """Why a job failed, in words that a person can act on: headline, last lines, where the log is."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
@@ -35,6 +36,8 @@ def explain(job_dir: Path, ranks: int, log: Path, *, ended_with: str, oom_killed
         parts.append(f"rank {errors[0].rank}: {(errors[0].error or '').splitlines()[-1]}")
     if silent and records:
         parts.append(f"rank {', '.join(silent)} left no last word")
+    if not records and (printed := _printed_error(log)):
+        parts.append(printed)
     parts.append(ended_with)
     kinds = {r.error_kind for r in errors}
     status = Status.OOM if oom_killed or "oom" in kinds else Status.FAILED
@@ -61,6 +64,15 @@ def _last_lines(log: Path) -> list[str]:
     except FileNotFoundError:
         return []
     return [f"  | {line[:200]}" for line in lines if line.strip()][-LAST_LINES:]
+
+
+def _printed_error(log: Path) -> str | None:
+    """Return the first exception that was printed, for processes that died before they could record one."""
+    try:
+        found = re.search(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", log.read_text(errors="replace"), re.MULTILINE)
+    except FileNotFoundError:
+        return None
+    return found[0][:300] if found else None
 
 
 def _mentions_port(log: Path) -> bool:

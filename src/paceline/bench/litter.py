@@ -28,7 +28,7 @@ def shared_memory_names() -> set[str]:
 
 
 def remove_shared_memory(before: set[str], since_ns: int) -> list[str]:
-    """Remove segments that appeared since, are this user's, and that no living process has mapped; return their names.
+    """Remove segments that appeared since, are this user's, and that no living process has mapped; return their paths.
 
     Called when all our processes are gone, so a segment of ours is mapped by nobody; a stranger's is in use.
     """

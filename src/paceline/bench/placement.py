@@ -131,8 +131,11 @@ class SlotQueue:
         if status == 0:
             return
         failure = causes.explain(
-            place.directory.job_dir(end.job_id), place.trial.cell.ranks, child.log,
-            ended_with=causes.exit_text(status), oom_killed=oom_kills() > running.oom_before,
+            place.directory.job_dir(end.job_id),
+            place.trial.cell.ranks,
+            child.log,
+            ended_with=causes.exit_text(status),
+            oom_killed=oom_kills() > running.oom_before,
         )
         if failure.port_taken and running.attempt == 0:
             _set_aside(place.directory.job_dir(end.job_id))
@@ -195,8 +198,11 @@ def _judge(end: JobEnd, place: Place, log: Path, ended_with: str, *, timed_out: 
         return
     said = (end.cause or ended_with).strip().splitlines()
     failure = causes.explain(
-        place.directory.job_dir(end.job_id), place.trial.cell.ranks, log,
-        ended_with=said[0] if said else ended_with, oom_killed=oom_killed or "OutOfMemory" in (end.cause or ""),
+        place.directory.job_dir(end.job_id),
+        place.trial.cell.ranks,
+        log,
+        ended_with=said[0] if said else ended_with,
+        oom_killed=oom_killed or "OutOfMemory" in (end.cause or ""),
     )
     end.status = Status.TIMEOUT if timed_out and end.released_ns is None else failure.status
     end.cause = failure.cause

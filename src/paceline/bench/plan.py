@@ -1,6 +1,6 @@
 """From a suite to trials in order: pure, except for asking which packages are installed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paceline.launchers import contract as launchers
@@ -72,16 +72,27 @@ def _with_engines(comparison: Comparison, engines: tuple[str, ...]) -> Compariso
 def make_plan(suite: Suite, machine: Machine, conditions: Conditions, seed: int) -> Plan:
     """Return every trial of every block, in a balanced order. Raises RequestError for what cannot run here."""
     plan = Plan()
-    cells = [[_cell(suite, c, e, machine, plan) for e in c.engines] for c in suite.comparisons]
+    cells = [
+        [_cell(suite, index, engine, machine, plan) for engine in comparison.engines]
+        for index, comparison in enumerate(suite.comparisons)
+    ]
+    _refuse_twins([cell for group in cells for cell in group])
     for block in range(suite.blocks):
         for group in cells:
             for position, index in enumerate(block_order(len(group), block)):
                 cell = group[index]
                 number = len(plan.trials) + 1
-                plan.trials.append(Trial(
-                    id=f"{number:04d}-{cell.id}-b{block + 1:02d}", cell=cell, block=block, position=position,
-                    seed=seed * 1000 + block, conditions=conditions, devices=_devices(machine, cell.tier),
-                ))
+                plan.trials.append(
+                    Trial(
+                        id=f"{number:04d}-{cell.id}-b{block + 1:02d}",
+                        cell=cell,
+                        block=block,
+                        position=position,
+                        seed=seed * 1000 + block,
+                        conditions=conditions,
+                        devices=_devices(machine, cell.tier),
+                    )
+                )
     return plan
 
 
@@ -107,7 +118,18 @@ def block_order(engines: int, block: int) -> list[int]:
     return row if turn < engines else row[::-1]
 
 
-def _cell(suite: Suite, comparison: Comparison, engine: EngineName, machine: Machine, plan: Plan) -> Cell:
+def _refuse_twins(cells: list[Cell]) -> None:
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id in seen:
+            raise RequestError(
+                f"two comparisons hold the same cell {cell.id}: change its engine (a @variant), load, ranks or category"
+            )
+        seen.add(cell.id)
+
+
+def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: Plan) -> Cell:
+    comparison = suite.comparisons[index]
     where = f"suite {suite.name!r}, {comparison.category}"
     workload = workloads.get(comparison.workload)
     launcher = launchers.get(engine.launcher)
@@ -122,7 +144,14 @@ def _cell(suite: Suite, comparison: Comparison, engine: EngineName, machine: Mac
     sizes = workload.tiers[tier]
     devices = _devices(machine, tier)
     batch = comparison.global_batch or sizes.global_batch
-    ranks = _ranks(comparison, strategy.one_rank_only, len(devices), batch, plan, where)
+    alone = strategy.one_rank_only or comparison.load.many
+    ranks = (
+        comparison.ranks
+        if comparison.ranks != "all"
+        else 1
+        if alone
+        else _all_ranks(len(devices), batch // comparison.accumulation, plan, where)
+    )
     micro_batch, rest = divmod(batch, ranks * comparison.accumulation)
     if rest or not micro_batch:
         raise RequestError(
@@ -130,11 +159,24 @@ def _cell(suite: Suite, comparison: Comparison, engine: EngineName, machine: Mac
             "micro-batches: change ranks, accumulation or global_batch so that it divides"
         )
     cell = Cell(
-        category=comparison.category, workload=workload.name, tier=tier, data=sizes.data, engine=engine,
-        settings=suite.variants.get(engine.variant or "", {}), load=comparison.load, ranks=ranks,
-        micro_batch=micro_batch, accumulation=comparison.accumulation, samples=comparison.samples,
-        incomplete_batch=comparison.incomplete_batch, warm_up_steps=comparison.warm_up_steps, steps=comparison.steps,
-        evaluate=comparison.evaluate, oversubscribe=comparison.oversubscribe, timeout_s=comparison.timeout_s,
+        comparison=index,
+        category=comparison.category,
+        workload=workload.name,
+        tier=tier,
+        data=sizes.data,
+        engine=engine,
+        settings=suite.variants.get(engine.variant or "", {}),
+        load=comparison.load,
+        ranks=ranks,
+        micro_batch=micro_batch,
+        accumulation=comparison.accumulation,
+        samples=comparison.samples,
+        incomplete_batch=comparison.incomplete_batch,
+        warm_up_steps=comparison.warm_up_steps,
+        steps=comparison.steps,
+        evaluate=comparison.evaluate,
+        oversubscribe=comparison.oversubscribe,
+        timeout_s=comparison.timeout_s,
         peak=comparison.peak,
     )
     refusal = launcher.refusal(cell, len(devices))
@@ -143,7 +185,7 @@ def _cell(suite: Suite, comparison: Comparison, engine: EngineName, machine: Mac
     return cell
 
 
-def _tier(comparison: Comparison, machine: Machine, tiers: dict[Tier, object], where: str) -> Tier:
+def _tier(comparison: Comparison, machine: Machine, tiers: Mapping[Tier, object], where: str) -> Tier:
     wanted: Tier
     if comparison.tier == "auto":
         wanted = "gpu" if machine.gpu_names and "gpu" in tiers else "cpu"
@@ -156,16 +198,11 @@ def _tier(comparison: Comparison, machine: Machine, tiers: dict[Tier, object], w
     return wanted
 
 
-def _ranks(
-    comparison: Comparison, one_rank_only: bool, devices: int, batch: int, plan: Plan, where: str
-) -> int:
-    if comparison.ranks != "all":
-        return comparison.ranks
-    if one_rank_only or comparison.load.many:
-        return 1
-    fitting = max(n for n in range(1, devices + 1) if batch % (n * comparison.accumulation) == 0)
+def _all_ranks(devices: int, samples: int, plan: Plan, where: str) -> int:
+    """Return the largest number of ranks that shares the samples of a micro-batch round evenly."""
+    fitting = max(n for n in range(1, devices + 1) if samples % n == 0 or n == 1)
     if fitting < devices:
-        note = f"{where}: {fitting} of {devices} devices are used, because the global batch of {batch} must divide"
+        note = f"{where}: {fitting} of {devices} devices are used, because they must share the global batch evenly"
         if note not in plan.notes:
             plan.notes.append(note)
     return fitting

@@ -31,7 +31,9 @@ def load_suite(name: str) -> Suite:
             raise RequestError(f"suite file {name} cannot be read: {error}") from error
         return parse_suite(text, name)
     if name not in built_in_suites():
-        raise RequestError(f"unknown suite {name!r}: {nearest(name, built_in_suites())}; or give a file ending in .yaml")
+        raise RequestError(
+            f"unknown suite {name!r}: {nearest(name, built_in_suites())}; or give a file ending in .yaml"
+        )
     return parse_suite((_BUILT_IN / f"{name}.yaml").read_text(), name)
 
 

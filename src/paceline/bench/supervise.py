@@ -41,8 +41,14 @@ class Child:
     def start(cls, command: Command, marker: str, log: Path, cwd: Path) -> "Child":
         """Start a command. It is asked to end if we die."""
         process = subprocess.Popen(
-            command.argv, env=command.environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509
+            command.argv,
+            env=command.environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509
         )
         assert process.stdout is not None
         reader = threading.Thread(target=_copy_bounded, args=(process.stdout, log), daemon=True)
@@ -55,7 +61,7 @@ class Child:
         return self.process.poll() is not None
 
     def finish(self) -> int:
-        """Reap the command and close its log; return its exit status (negative: the signal). Descendants must be gone."""
+        """Reap the command, close its log, return its status (negative: the signal). Descendants must be gone."""
         status = self.process.wait()
         self._reader.join(timeout=KILL_PATIENCE_S)
         os.close(self.pidfd)

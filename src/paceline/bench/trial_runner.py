@@ -8,13 +8,14 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from paceline.analysis.derive import derive
+from paceline.analysis.jobs import rank_times
 from paceline.bench import litter
 from paceline.bench.placement import JobEnd, LoadEnd, Place, SlotQueue, run_driver
 from paceline.bench.supervise import end_processes
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import base_environment, scripts_dir
-from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Phase, RankRecord, Result
+from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result
 from paceline.spec.trial import Job, LoadPlan, PlannedJob, Status, Trial
 from paceline.store import raw
 from paceline.store.files import write_model
@@ -51,15 +52,22 @@ class TrialRunner:
             status, cause = Status.INFRASTRUCTURE, f"the trial could not be run: {error}"
         finally:
             leftovers = load.leftovers + self._clean_up(shared_before, wall_ns)
-            ending = Ending(status=status, cause=cause, wall_s=(perf_counter_ns() - started_ns) / 1e9, leftovers=leftovers)
+            ending = Ending(
+                status=status, cause=cause, wall_s=(perf_counter_ns() - started_ns) / 1e9, leftovers=leftovers
+            )
             result = self._write(ending, load, started_ns)
         return result
 
     def _place(self) -> LoadEnd:
         files = [self._write_job(job_id) for job_id in range(self._trial.cell.load.jobs)]
         place = Place(
-            trial=self._trial, directory=self._directory, site=self._site, marker=self._marker, job_files=files,
-            cwd=Path.cwd(), tick=self._tick,
+            trial=self._trial,
+            directory=self._directory,
+            site=self._site,
+            marker=self._marker,
+            job_files=files,
+            cwd=Path.cwd(),
+            tick=self._tick,
         )
         if isinstance(self._launcher, JobLauncher):
             return SlotQueue(place, self._launcher).run()
@@ -71,21 +79,37 @@ class TrialRunner:
         folder.mkdir(parents=True)
         leases = self._temp_dir / "leases"
         leases.mkdir(exist_ok=True)
-        write_model(folder / "job.json", Job(
-            trial_id=self._trial.id, job_id=job_id, cell=self._trial.cell, seed=self._trial.seed + 100_000 * job_id,
-            conditions=self._trial.conditions, devices=self._trial.devices, lease_dir=str(leases), out_dir=str(folder),
-            tree_marker=self._marker, alone=not self._trial.cell.load.many,
-        ))
+        write_model(
+            folder / "job.json",
+            Job(
+                trial_id=self._trial.id,
+                job_id=job_id,
+                cell=self._trial.cell,
+                seed=self._trial.seed + 100_000 * job_id,
+                conditions=self._trial.conditions,
+                devices=self._trial.devices,
+                lease_dir=str(leases),
+                out_dir=str(folder),
+                tree_marker=self._marker,
+                alone=not self._trial.cell.load.many,
+            ),
+        )
         return folder / "job.json"
 
     def _write_plan(self, files: list[Path]) -> Path:
         path = self._directory.path.resolve() / "plan.json"
-        write_model(path, LoadPlan(
-            jobs=tuple(PlannedJob(job_id=i, file=str(file)) for i, file in enumerate(files)),
-            ranks=self._trial.cell.ranks, devices=len(self._trial.devices), tier=self._trial.cell.tier,
-            conditions=self._trial.conditions, temp_dir=str(self._temp_dir),
-            events_file=str(self._directory.driver_events.resolve()),
-        ))
+        write_model(
+            path,
+            LoadPlan(
+                jobs=tuple(PlannedJob(job_id=i, file=str(file)) for i, file in enumerate(files)),
+                ranks=self._trial.cell.ranks,
+                devices=len(self._trial.devices),
+                tier=self._trial.cell.tier,
+                conditions=self._trial.conditions,
+                temp_dir=str(self._temp_dir),
+                events_file=str(self._directory.driver_events.resolve()),
+            ),
+        )
         return path
 
     def _site(self, job_marker: str) -> Site:
@@ -94,14 +118,18 @@ class TrialRunner:
         trial_name, trial_value = self._marker.split("=")
         markers = {trial_name: trial_value, JOB_MARKER: job_marker}
         return Site(
-            scripts=scripts_dir(), python=sys.executable, temp_dir=self._temp_dir, port=port,
+            scripts=scripts_dir(),
+            python=sys.executable,
+            temp_dir=self._temp_dir,
+            port=port,
             environment=base_environment(self._trial.conditions, self._trial.cell.tier, self._temp_dir, markers),
         )
 
     def _clean_up(self, shared_before: set[str], since_ns: int) -> list[str]:
         """End what still runs, remove what is left; return what is worth telling."""
         told = [f"had to be killed: {name}" for name in end_processes(self._marker)]
-        told += [f"{path} (removed)" for path in litter.remove_shared_memory(shared_before, since_ns)]
+        if segments := litter.remove_shared_memory(shared_before, since_ns):
+            told.append(f"left {len(segments)} shared-memory segments behind (removed)")
         litter.remove_temp_dir(self._temp_dir)
         told += [f"port {port} is still listened on" for port in self._ports if litter.listened_on(port)]
         return told
@@ -109,7 +137,9 @@ class TrialRunner:
     def _write(self, ending: Ending, load: LoadEnd, started_ns: int) -> Result:
         jobs = [self._job_record(end) for end in load.jobs]
         self._directory.end(
-            ending, LoadRecord(started_ns=started_ns, accepting_ns=load.accepting_ns, scheduler=self._launcher.scheduler), jobs
+            ending,
+            LoadRecord(started_ns=started_ns, accepting_ns=load.accepting_ns, scheduler=self._launcher.scheduler),
+            jobs,
         )
         result = derive(self._directory.records())
         self._directory.write_result(result)
@@ -117,19 +147,13 @@ class TrialRunner:
 
     def _job_record(self, end: JobEnd) -> JobRecord:
         """Merge what the conductor saw with what the ranks wrote."""
-        ranks = raw.read_ranks(self._directory.job_dir(end.job_id))
+        times = rank_times(raw.read_ranks(self._directory.job_dir(end.job_id)))
         return JobRecord(
-            job_id=end.job_id, planned_ns=end.planned_ns, submitted_ns=end.submitted_ns,
-            started_ns=min((r.process_started_ns for r in ranks), default=None),
-            ready_ns=_phase_end(ranks, Phase.BUILD), first_step_ns=_phase_end(ranks, Phase.FIRST_STEP),
-            last_step_ns=_phase_end(ranks, Phase.STEADY),
-            released_ns=end.released_ns, status=end.status, cause=end.cause,
-            cores=sorted({core for r in ranks for core in r.cores}),
+            job_id=end.job_id,
+            planned_ns=end.planned_ns,
+            submitted_ns=end.submitted_ns,
+            released_ns=end.released_ns,
+            status=end.status,
+            cause=end.cause,
+            **times.model_dump(),
         )
-
-
-def _phase_end(ranks: list[RankRecord], name: Phase) -> int | None:
-    """Return when the last rank left a phase, or None while one has not."""
-    spans = [rank.phase(name) for rank in ranks]
-    ends = [span.end_ns for span in spans if span is not None and span.end_ns is not None]
-    return max(ends) if ranks and len(ends) == len(ranks) else None

@@ -25,7 +25,9 @@ def train(config: dict[str, Any]) -> None:
 
     context = ray.train.get_context()
     membership = Membership(
-        rank=context.get_world_rank(), world_size=context.get_world_size(), local_rank=context.get_local_rank(),
+        rank=context.get_world_rank(),
+        world_size=context.get_world_size(),
+        local_rank=context.get_local_rank(),
         joined=True,
     )
     run_rank(config["job_file"], membership, started_ns)
@@ -45,7 +47,9 @@ def main(plan_path: str) -> None:
             torch_config=TorchConfig(
                 backend="nccl" if gpu else "gloo", timeout_s=60 * plan.conditions.collective_timeout_minutes
             ),
-            scaling_config=ScalingConfig(num_workers=plan.ranks, use_gpu=gpu, resources_per_worker=None if gpu else {"CPU": 1}),
+            scaling_config=ScalingConfig(
+                num_workers=plan.ranks, use_gpu=gpu, resources_per_worker=None if gpu else {"CPU": 1}
+            ),
             run_config=RunConfig(
                 storage_path=str(Path(plan.temp_dir) / "results"), failure_config=FailureConfig(max_failures=0)
             ),

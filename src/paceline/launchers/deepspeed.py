@@ -19,8 +19,18 @@ class DeepSpeedLauncher(JobLauncher):
         accelerators is said, because a plain CPU machine counts as one.
         """
         argv = (
-            str(site.scripts / "deepspeed"), "--hostfile", str(site.temp_dir / "no-hostfile"),
-            "--num_accelerators", str(ranks), "--master_addr", "127.0.0.1", "--master_port", str(site.port),
-            "--no_local_rank", "--module", "paceline.rank", str(job_file),
+            str(site.scripts / "deepspeed"),
+            "--hostfile",
+            str(site.temp_dir / "no-hostfile"),
+            "--num_accelerators",
+            str(ranks),
+            "--master_addr",
+            "127.0.0.1",
+            "--master_port",
+            str(site.port),
+            "--no_local_rank",
+            "--module",
+            "paceline.rank",
+            str(job_file),
         )
         return Command(argv, site.environment)

@@ -12,8 +12,18 @@ from pathlib import Path
 from paceline.spec.conditions import Conditions, Policy
 
 _FOREIGN = (
-    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT",
-    "CROSS_RANK", "CROSS_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID",
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "CROSS_RANK",
+    "CROSS_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "SLURM_PROCID",
 )
 """Left over from another job, these would make a rank believe that it belongs to it."""
 _FOREIGN_PREFIXES = ("RAY_", "TORCHELASTIC_", "DEEPSPEED_", "DS_", "PACELINE_")

@@ -18,9 +18,8 @@ class Row:
         """Return why a cell does not exist under this launcher, or None when it does."""
         launcher, strategy = cell.engine.launcher, cell.engine.strategy
         if strategy not in self.strategies:
-            return (
-                f"engine {cell.engine} does not exist: launcher {launcher!r} carries {', '.join(sorted(self.strategies))}"
-            )
+            carried = ", ".join(sorted(self.strategies))
+            return f"engine {cell.engine} does not exist: launcher {launcher!r} carries {carried}"
         if strategy == "single" and cell.ranks > 1:
             return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
         if self.one_rank_only and cell.ranks > 1:
@@ -38,7 +37,8 @@ MATRIX = {
     "torchrun": _row("single ddp zero0 zero2"),
     "deepspeed": _row("zero0 zero2"),
     "ray-train": _row(
-        "single ddp zero0 zero2", many_jobs=False,
+        "single ddp zero0 zero2",
+        many_jobs=False,
         why_one_job="several trainers in one cluster need room for their controllers; use ray-core for many jobs",
     ),
     "ray-core": _row("single", one_rank_only=True),

@@ -15,7 +15,14 @@ class TorchrunLauncher(JobLauncher):
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:
         """Return the torchrun command line; the loopback address avoids a host name that may not resolve."""
         argv = (
-            str(site.scripts / "torchrun"), "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", str(ranks),
-            "--module", "paceline.rank", str(job_file),
+            str(site.scripts / "torchrun"),
+            "--standalone",
+            "--local-addr",
+            "127.0.0.1",
+            "--nproc-per-node",
+            str(ranks),
+            "--module",
+            "paceline.rank",
+            str(job_file),
         )
         return Command(argv, site.environment)

@@ -41,7 +41,7 @@ def read_back(conditions: Conditions, backend: str | None) -> dict[str, Any]:
             "intraop_threads": torch.get_num_threads(),
             "interop_threads": torch.get_num_interop_threads(),
             "matmul_precision": torch.get_float32_matmul_precision(),
-            "mkldnn": torch.backends.mkldnn.is_available(),
+            "mkldnn": bool(torch.backends.mkldnn.enabled),
             "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
             "default_dtype": str(torch.get_default_dtype()),
         }

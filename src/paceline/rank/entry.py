@@ -71,8 +71,12 @@ class Rank:
             recorder.write("initial_weights_digest", strategy.initial_weights_digest())
         self._edge("after build", group)
         loop = run_loop(
-            strategy, feed, group, perf_counter_ns,
-            warm_up_steps=job.cell.warm_up_steps, steps=job.cell.steps,
+            strategy,
+            feed,
+            group,
+            perf_counter_ns,
+            warm_up_steps=job.cell.warm_up_steps,
+            steps=job.cell.steps,
             at_edge=lambda edge: self._edge(edge, group),
         )
         self._write(strategy, feed, loop)
@@ -93,8 +97,12 @@ class Rank:
 
         strategy.wrap(build, workload.loss, workload.optimiser)
         sampler = Sampler(
-            samples=min(workload.samples, job.cell.samples or workload.samples), micro_batch=job.cell.micro_batch, accumulation=job.cell.accumulation,
-            rank=self.membership.rank, ranks=self.membership.world_size, seed=job.seed,
+            samples=min(workload.samples, job.cell.samples or workload.samples),
+            micro_batch=job.cell.micro_batch,
+            accumulation=job.cell.accumulation,
+            rank=self.membership.rank,
+            ranks=self.membership.world_size,
+            seed=job.seed,
             incomplete_batch=job.cell.incomplete_batch,
         )
         workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
@@ -115,13 +123,19 @@ class Rank:
         recorder.write("data_wait_ns", loop.data_wait_ns)
         recorder.write("losses", [float(loss) for loss in loop.losses])
         recorder.write("applied", loop.applied)
-        recorder.write("samples", SampleCount(
-            per_step=feed.samples_per_step, padded_per_step=feed.padded_per_step,
-            dropped_per_epoch=feed.sampler.dropped_per_epoch, index_digest=feed.sampler.digest,
-        ))
+        recorder.write(
+            "samples",
+            SampleCount(
+                per_step=feed.samples_per_step,
+                padded_per_step=feed.padded_per_step,
+                dropped_per_epoch=feed.sampler.dropped_per_epoch,
+                index_digest=feed.sampler.digest,
+            ),
+        )
         live = strategy.live()
+        backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
         recorder.write("live", live)
-        recorder.write("conditions", conditions.read_back(self.job.conditions, live.backend))
+        recorder.write("conditions", conditions.read_back(self.job.conditions, backend))
         recorder.write_steps(loop.bounds)
 
     def _after_training(self, strategy: Strategy, workload: Workload) -> None:

@@ -1,7 +1,7 @@
 """Which rank sees which samples. The harness decides, by global index, so that every engine trains on the same."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -32,9 +32,11 @@ class Sampler:
     ranks: int
     seed: int
     incomplete_batch: Literal["drop", "pad"]
-    _digest: "hashlib._Hash" = field(default_factory=lambda: hashlib.blake2b(digest_size=16), init=False)
 
     def __post_init__(self) -> None:
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._epoch = -1
+        self._permutation: SampleIndices = np.zeros(0, dtype=np.int64)
         self.global_batch = self.micro_batch * self.accumulation * self.ranks
         full, rest = divmod(self.samples, self.global_batch)
         self.steps_per_epoch = full + (1 if rest and self.incomplete_batch == "pad" else 0)
@@ -48,12 +50,19 @@ class Sampler:
     def step(self, number: int) -> StepSamples:
         """Return this rank's samples of optimiser step ``number`` (counted from 0)."""
         epoch, within = divmod(number, self.steps_per_epoch)
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.samples).astype(np.int64)
+        order = self._order(epoch)
         share = self.micro_batch * self.accumulation
         positions = within * self.global_batch + self.rank * share + np.arange(share)
         mine = order[positions % self.samples]
         self._digest.update(mine.tobytes())
         return StepSamples(np.split(mine, self.accumulation), int((positions >= self.samples).sum()))
+
+    def _order(self, epoch: int) -> SampleIndices:
+        """Return the epoch's permutation, drawn once: shuffling inside a timed step would be part of the figure."""
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._permutation = np.random.default_rng([self.seed, epoch]).permutation(self.samples).astype(np.int64)
+        return self._permutation
 
     @property
     def digest(self) -> str:

@@ -17,7 +17,7 @@ class Policy(StrEnum):
 
 
 class Conditions(Model):
-    """Settings that every engine gets alike under ``normalised`` (METHOD §7a, §12); the defaults are the tuned values."""
+    """Settings that every engine gets alike under ``normalised`` (METHOD §7a, §12); defaults are the tuned values."""
 
     policy: Policy = Policy.NORMALISED
     threads_per_rank: int = 1

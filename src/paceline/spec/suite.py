@@ -18,7 +18,7 @@ class Category(StrEnum):
     HIGH_PERFORMANCE = "high-performance"
 
     @property
-    def title(self) -> str:
+    def heading(self) -> str:
         """Name and axes for people."""
         return _TITLES[self]
 
@@ -60,12 +60,16 @@ class Expectation(Model):
     """Relative tolerance of ``value``."""
     null: bool = False
     flag: str | None = None
+    says: str = ""
+    """Part of the flag's message."""
     status: str | None = None
 
 
 class Comparison(Model):
     """One workload under one load on several engines: the cells that are compared with each other."""
 
+    title: str = ""
+    """What the comparison shows, where category and workload do not say it."""
     category: Category
     workload: str
     tier: Literal["auto", "cpu", "gpu"] = "auto"

@@ -12,6 +12,8 @@ from paceline.spec.suite import Category, Load, Peak
 class Cell(Model):
     """Workload x engine x load x resources, with everything that fixes the work of one job."""
 
+    comparison: int
+    """Position of the cell's comparison in the suite: cells of one comparison are compared with each other."""
     category: Category
     workload: str
     tier: Literal["cpu", "gpu"]

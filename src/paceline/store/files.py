@@ -2,10 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from paceline.spec.errors import RecordError
+
+M = TypeVar("M", bound=BaseModel)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -23,7 +26,7 @@ def write_model(path: Path, model: BaseModel) -> None:
     write_whole(path, model.model_dump_json(indent=1) + "\n")
 
 
-def read_model[M: BaseModel](path: Path, kind: type[M]) -> M:
+def read_model(path: Path, kind: type[M]) -> M:
     """Read a model. Raises RecordError that names the file and what is wrong with it."""
     try:
         return kind.model_validate_json(path.read_text())

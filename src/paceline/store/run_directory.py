@@ -85,7 +85,9 @@ class TrialDirectory:
             trial=trial,
             ending=read_model(self.path / "ending.json", Ending),
             load=read_model(self.path / "load.json", LoadRecord),
-            jobs=jobs, ranks=ranks, bounds=bounds,
+            jobs=jobs,
+            ranks=ranks,
+            bounds=bounds,
         )
 
 

@@ -12,10 +12,15 @@ ZERO0 = StrategyDescriptor(
     "zero0", "paceline.strategies.zero:Zero0", ("torch", "deepspeed"), "DeepSpeed without sharding"
 )
 ZERO2 = StrategyDescriptor(
-    "zero2", "paceline.strategies.zero:Zero2", ("torch", "deepspeed"),
+    "zero2",
+    "paceline.strategies.zero:Zero2",
+    ("torch", "deepspeed"),
     "DeepSpeed ZeRO stage 2: optimiser state and gradients sharded",
 )
 FAKE = StrategyDescriptor(
-    "fake", "paceline.strategies.fake:Fake", (), "known step times, no training; for the self-tests of the harness only",
+    "fake",
+    "paceline.strategies.fake:Fake",
+    (),
+    "known step times, no training; for the self-tests of the harness only",
     selftest_only=True,
 )

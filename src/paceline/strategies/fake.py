@@ -1,5 +1,6 @@
 """The fake engine of known step times (METHOD §8): tests the harness, trains nothing, imports no torch."""
 
+import math
 import os
 import signal
 import socket
@@ -16,6 +17,9 @@ from paceline.strategies.contract import Group, LossFunction, Membership, Solo, 
 from paceline.workloads.contract import OptimiserSettings
 
 Sleep = Callable[[float], None]
+
+CATCH_UP_S = 0.005
+"""A sleep that begins later than this after the last one follows something else than a late wake-up."""
 
 
 class FakeSettings(Model):
@@ -44,13 +48,22 @@ class FakeSettings(Model):
 class Fake(Strategy):
     """Sleeps the stated time in each step; ranks meet at a socket."""
 
-    def __init__(self, job: Job, membership: Membership, sleep: Sleep = time.sleep, group: Group | None = None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        membership: Membership,
+        sleep: Sleep = time.sleep,
+        now_s: Callable[[], float] = time.perf_counter,
+        group: Group | None = None,
+    ) -> None:
         super().__init__(job, membership)
+        self._now_s = now_s
         self.settings = FakeSettings.model_validate(job.cell.settings)
         self._sleep = sleep
         self._group = group
         self._steps = 0
         self._pending_s = 0.0
+        self._deadline_s = -math.inf
         self._seen_micro_batch = 0
         self._seen_accumulation = 0
 
@@ -79,11 +92,11 @@ class Fake(Strategy):
         if self.settings.asynchronous:
             self._pending_s += duration_s
         else:
-            self._sleep(duration_s)
+            self._take(duration_s)
         if self.settings.late_s:
             self._group.barrier()  # the all-reduce: who is late after it makes its peers wait in the next step
             if self._steps % 2 == self.membership.rank % 2:
-                self._sleep(self.settings.late_s)
+                self._take(self.settings.late_s)
         self._steps += 1
         every = self.settings.unapplied_every
         applied = every is None or self._steps % every != 0
@@ -91,18 +104,34 @@ class Fake(Strategy):
 
     def synchronise(self) -> None:
         """Wait for the work of asynchronous steps."""
-        self._sleep(self._pending_s)
+        self._take(self._pending_s)
         self._pending_s = 0.0
 
     def live(self) -> LiveSettings:
         """Return the settings, with the stated lie about the world size."""
         return LiveSettings(
             world_size=self.settings.reported_world_size or self.membership.world_size,
-            micro_batch=self._seen_micro_batch, accumulation=self._seen_accumulation, gradient_clipping=None,
-            parameter_dtype="none", compute_dtype="none", reduction_dtype="none", master_dtype="none",
-            optimiser_state_dtype="none", optimiser="none", optimiser_settings={}, parameters_total=0,
-            optimiser_parameters_local=0, backend=None,
+            micro_batch=self._seen_micro_batch,
+            accumulation=self._seen_accumulation,
+            gradient_clipping=None,
+            parameter_dtype="none",
+            compute_dtype="none",
+            reduction_dtype="none",
+            master_dtype="none",
+            optimiser_state_dtype="none",
+            optimiser="none",
+            optimiser_settings={},
+            parameters_total=0,
+            optimiser_parameters_local=0,
+            backend=None,
         )
+
+    def _take(self, duration_s: float) -> None:
+        """Sleep until this much after the last sleep was to end, so that late wake-ups do not add up over steps."""
+        now_s = self._now_s()
+        begun_s = self._deadline_s if now_s - self._deadline_s < CATCH_UP_S else now_s
+        self._deadline_s = begun_s + duration_s
+        self._sleep(max(0.0, self._deadline_s - now_s))
 
     def _misbehave(self) -> None:
         if self._steps == self.settings.raise_at_step:

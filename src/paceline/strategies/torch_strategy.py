@@ -143,12 +143,19 @@ def build_optimiser(parameters: Any, settings: OptimiserSettings, job: Job) -> t
         implementation = {"foreach": False, "fused": False}
     if settings.name == "adamw":
         return torch.optim.AdamW(
-            parameters, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon,
-            weight_decay=settings.weight_decay, **implementation,
+            parameters,
+            lr=settings.learning_rate,
+            betas=settings.betas,
+            eps=settings.epsilon,
+            weight_decay=settings.weight_decay,
+            **implementation,
         )
     if settings.name == "sgd":
         return torch.optim.SGD(
-            parameters, lr=settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay,
+            parameters,
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
             **implementation,
         )
     raise ValueError(f"unknown optimiser {settings.name!r}: use 'adamw' or 'sgd'")

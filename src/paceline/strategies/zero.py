@@ -30,7 +30,9 @@ class Zero(TorchStrategy):
     def join(self) -> Group:
         """Let DeepSpeed initialise (or adopt) the group; the backend is said, never guessed."""
         deepspeed.init_distributed(
-            dist_backend=device.collective_backend(self.device), auto_mpi_discovery=False, verbose=False,
+            dist_backend=device.collective_backend(self.device),
+            auto_mpi_discovery=False,
+            verbose=False,
             timeout=self.collective_timeout,
         )
         return TorchGroup()

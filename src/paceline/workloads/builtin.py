@@ -8,7 +8,9 @@ LENET5 = WorkloadDescriptor(
     modules=("torch", "sklearn"),
     tiers={
         "cpu": WorkloadTier("real", 64, 2.5e6, "61,706 parameters, scikit-learn's digits scaled to 32x32, batch 64"),
-        "gpu": WorkloadTier("real", 1024, 2.5e6, "61,706 parameters, scikit-learn's digits scaled to 32x32, batch 1024"),
+        "gpu": WorkloadTier(
+            "real", 1024, 2.5e6, "61,706 parameters, scikit-learn's digits scaled to 32x32, batch 1024"
+        ),
     },
 )
 
@@ -17,7 +19,9 @@ VIT = WorkloadDescriptor(
     implementation="paceline.workloads.vit:ViTWorkload",
     modules=("torch", "transformers", "sklearn"),
     tiers={
-        "cpu": WorkloadTier("real", 16, 2.2e9, "ViT-Tiny, 5.4 M parameters, digits scaled to 64x64x3, patch 8, batch 16"),
+        "cpu": WorkloadTier(
+            "real", 16, 2.2e9, "ViT-Tiny, 5.4 M parameters, digits scaled to 64x64x3, patch 8, batch 16"
+        ),
         "gpu": WorkloadTier("synthetic", 256, 1.06e11, "ViT-B/16, 86 M parameters, generated 224x224x3, batch 256"),
     },
 )

@@ -31,13 +31,14 @@ class Classification(Workload):
 
         Element-wise operations are not counted, as usual in reported model FLOPs.
         """
-        from torch.utils.flop_counter import FlopCounterMode
-
         import numpy as np
+        from torch.utils.flop_counter import FlopCounterMode
 
         with torch.device("meta"):
             model = self.build()
         images, labels = self.batch(np.arange(1))
         with FlopCounterMode(display=False) as counter:
-            self.loss(model, (images.to("meta"), labels.to("meta"))).backward()
-        return FlopCount(float(counter.get_total_flops()), "torch.utils.flop_counter, forward and backward, meta device")
+            self.loss(model, (images.to("meta"), labels.to("meta"))).backward()  # type: ignore[no-untyped-call]
+        return FlopCount(
+            float(counter.get_total_flops()), "torch.utils.flop_counter, forward and backward, meta device"
+        )

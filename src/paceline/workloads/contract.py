@@ -1,20 +1,18 @@
 """The contract of a workload: model, data, loss and optimiser settings; it knows nothing of any framework."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paceline.workloads import descriptor
 from paceline.workloads.descriptor import Tier
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    SampleIndices = NDArray[np.int64]
+SampleIndices = NDArray[np.int64]
+"""Global sample numbers, shape (n,)."""
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,21 @@ from paceline.workloads.digits import TRAINING_SAMPLES, digits
 _SIZES: dict[Tier, dict[str, int]] = {
     # The width of ViT-Tiny (Touvron et al. 2021, DeiT-Ti), on 64-pixel images cut into 8x8 patches: 65 tokens.
     "cpu": {
-        "hidden_size": 192, "num_hidden_layers": 12, "num_attention_heads": 3, "intermediate_size": 768,
-        "image_size": 64, "patch_size": 8,
+        "hidden_size": 192,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 3,
+        "intermediate_size": 768,
+        "image_size": 64,
+        "patch_size": 8,
     },
     # ViT-B/16.
     "gpu": {
-        "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,
-        "image_size": 224, "patch_size": 16,
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+        "image_size": 224,
+        "patch_size": 16,
     },
 }
 _CLASSES: dict[Tier, int] = {"cpu": 10, "gpu": 1000}

@@ -1,0 +1,111 @@
+"""A run from its plan to its last trial: one at a time, resumable, interruptible, within a budget."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from types import FrameType
+
+from filelock import FileLock, Timeout
+
+from paceline.bench import estimate
+from paceline.bench.plan import blocks_of
+from paceline.bench.progress import Progress
+from paceline.bench.trial_runner import TrialRunner
+from paceline.launchers.environment import state_dir
+from paceline.spec.errors import RequestError
+from paceline.spec.run import Run
+from paceline.store.run_directory import RunDirectory
+
+
+class Stop(Enum):
+    """Why a campaign ended."""
+
+    DONE = "done"
+    BUDGET = "budget"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign ended, what it took, and how many blocks are whole."""
+
+    stop: Stop
+    wall_s: float
+    whole_blocks: int
+
+
+@contextmanager
+def exclusive_machine() -> Iterator[None]:
+    """Hold the right to measure on this machine. Raises RequestError when another run has it."""
+    folder = state_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"state folder {folder} cannot be made ({error.strerror}): set XDG_STATE_HOME") from error
+    lock = FileLock(folder / "run.lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise RequestError(
+            f"another Paceline run is measuring on this machine (it holds {folder / 'run.lock'}): wait for it to end"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn the first SIGINT or SIGTERM into KeyboardInterrupt; while we clean up after it, ignore more of them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def execute(run: Run, directory: RunDirectory, progress: Progress, budget_s: float | None) -> Outcome:
+    """Run every trial of the plan that has no result yet, in order.
+
+    A budget is kept by not starting a trial that is estimated to overrun it.
+    """
+    started = time.monotonic()
+    stop = Stop.DONE
+    try:
+        with interruptible():
+            for trial in run.plan:
+                if directory.trial(trial).finished:
+                    continue
+                spent = time.monotonic() - started
+                if budget_s is not None and spent + estimate.trial_s(trial) > budget_s:
+                    stop = Stop.BUDGET
+                    break
+                progress.started(trial)
+                begun = time.monotonic()
+                result = TrialRunner(trial, directory.trial(trial), progress.tick).run()
+                progress.ended(trial, result, time.monotonic() - begun)
+    except KeyboardInterrupt:
+        stop = Stop.INTERRUPTED
+    finally:
+        progress.close()
+    return Outcome(stop, time.monotonic() - started, whole_blocks(run, directory))
+
+
+def whole_blocks(run: Run, directory: RunDirectory) -> int:
+    """Return how many blocks have a result for every trial."""
+    return sum(all(directory.trial(t).finished for t in trials) for trials in blocks_of(run.plan).values())

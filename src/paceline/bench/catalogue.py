@@ -1,0 +1,70 @@
+"""What there is to choose from, each with whether it can run here and why not."""
+
+from typing import Any
+
+from paceline.bench.suites import built_in_suites, load_suite
+from paceline.launchers import contract as launcher_contract
+from paceline.launchers.matrix import MATRIX
+from paceline.spec import registry
+from paceline.spec.metrics import METRICS
+from paceline.strategies import descriptor as strategy_descriptors
+from paceline.workloads import descriptor as workload_descriptors
+
+
+def _row(name: str, about: str, reason: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"name": name, "available": reason is None, "reason": reason, "about": about, **more}
+
+
+def suites() -> list[dict[str, Any]]:
+    """Return the built-in suites."""
+    return [_row(name, load_suite(name).description) for name in built_in_suites()]
+
+
+def workloads() -> list[dict[str, Any]]:
+    """Return the registered workloads."""
+    rows = []
+    for name in registry.names("workloads"):
+        found = workload_descriptors.get(name)
+        tiers = {tier: {"data": size.data, "summary": size.summary} for tier, size in found.tiers.items()}
+        about = "; ".join(f"{tier}: {size.summary} (data: {size.data})" for tier, size in found.tiers.items())
+        rows.append(
+            _row(name, about, registry.unavailable(found.modules), tiers=tiers, selftest_only=found.selftest_only)
+        )
+    return rows
+
+
+def engines() -> list[dict[str, Any]]:
+    """Return every pair of launcher and strategy that exists."""
+    rows = []
+    for name in registry.names("launchers"):
+        launcher = launcher_contract.get(name)
+        for strategy_name in sorted(launcher.row.strategies):
+            strategy = strategy_descriptors.get(strategy_name)
+            modules = tuple(dict.fromkeys((*launcher.modules, *strategy.modules)))
+            rows.append(
+                _row(
+                    f"{name}/{strategy_name}",
+                    f"{strategy.summary}; many jobs: {_many_jobs(name, launcher.scheduler)}",
+                    registry.unavailable(modules),
+                    scheduler=launcher.scheduler,
+                    selftest_only=launcher.selftest_only,
+                )
+            )
+    return rows
+
+
+def metrics() -> list[dict[str, Any]]:
+    """Return every metric."""
+    return [
+        _row(
+            m.name,
+            f"{m.meaning} [{m.unit}, {m.better} is better; {m.reduction}]",
+            **m.model_dump(exclude={"name"}, mode="json"),
+        )
+        for m in METRICS.values()
+    ]
+
+
+def _many_jobs(launcher: str, scheduler: str) -> str:
+    row = MATRIX.get(launcher)
+    return scheduler if row is None or row.many_jobs else "no"

@@ -1,0 +1,105 @@
+"""From what was typed to a run that can be executed: what can be wrong is found here, before anything starts."""
+
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from paceline.bench import estimate
+from paceline.bench.machine import inspect_machine, installed_versions
+from paceline.bench.plan import Filters, Plan, make_plan, select
+from paceline.bench.suites import load_suite
+from paceline.spec.conditions import Conditions, Policy
+from paceline.spec.errors import RequestError, nearest
+from paceline.spec.run import Run
+from paceline.store.run_directory import RunDirectory
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of ``90s``, ``10m`` or ``2h``. Raises RequestError for anything else."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise RequestError(f"budget {text!r} is not a time: write for example 90s, 10m or 2h")
+    return float(found[1]) * _UNITS_S[found[2]]
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def requested(
+    suite_name: str | None,
+    *,
+    engines: tuple[str, ...] = (),
+    workloads: tuple[str, ...] = (),
+    category: str | None = None,
+    blocks: int | None = None,
+    conditions: str = "normalised",
+    seed: int = 0,
+) -> tuple[Run, Plan]:
+    """Return the run that was asked for and its plan. Raises RequestError."""
+    if suite_name is None:
+        raise RequestError("no suite was named: paceline run quick, or paceline list suites")
+    if conditions not in set(Policy):
+        raise RequestError(f"unknown conditions {conditions!r}: {nearest(conditions, list(Policy))}")
+    suite = select(load_suite(suite_name), Filters(engines, workloads, category))
+    if blocks is not None:
+        suite = suite.model_copy(update={"blocks": blocks, "minimum_blocks": min(blocks, suite.minimum_blocks)})
+    machine, policy = inspect_machine(), Conditions(policy=Policy(conditions))
+    plan = make_plan(suite, machine, policy, seed)
+    run = Run(
+        suite=suite,
+        command=tuple(sys.argv),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine,
+        versions=installed_versions(),
+        conditions=policy,
+        seed=seed,
+        estimate_s=sum(estimate.trial_s(trial) for trial in plan.trials),
+        plan=tuple(plan.trials),
+        notes=tuple(plan.notes),
+    )
+    return run, plan
+
+
+def resumed(directory: RunDirectory, suite_name: str | None) -> Run:
+    """Return the run of a directory, to be gone on with. Raises RequestError when this is not what it was begun on."""
+    run = directory.run()
+    if suite_name is not None and suite_name != run.suite.name:
+        raise RequestError(f"{directory.path} holds suite {run.suite.name!r}, not {suite_name!r}: leave the name out")
+    now = installed_versions()
+    changed = [
+        f"{k} {run.versions.get(k)} -> {now.get(k)}" for k in now | run.versions if run.versions.get(k) != now.get(k)
+    ]
+    if changed:
+        raise RequestError(f"{directory.path} was begun with other versions ({', '.join(changed)}): start a new run")
+    machine = inspect_machine()
+    if (machine.cpu_model, machine.cpu_devices) != (run.machine.cpu_model, run.machine.cpu_devices):
+        raise RequestError(f"{directory.path} was begun on another machine or core set: start a new run")
+    return run
+
+
+def refuse_unavailable(plan: Plan) -> None:
+    """Raise RequestError when something in the plan is not installed."""
+    if plan.unavailable:
+        listed = "; ".join(f"{name}: {reason}" for name, reason in plan.unavailable.items())
+        raise RequestError(f"{listed}. Or leave those out with --engines")
+
+
+def default_directory(run: Run) -> Path:
+    """Return a new name under ``runs/``."""
+    return Path("runs") / f"{Path(run.suite.name).stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+
+
+def estimates(run: Run, directory: RunDirectory) -> dict[str, float]:
+    """Return estimated seconds of every trial that is still to be run, by id, in order."""
+    return {trial.id: estimate.trial_s(trial) for trial in run.plan if not directory.trial(trial).finished}
+
+
+def estimated_minutes(suite_name: str, like: Run) -> float:
+    """Return the estimated minutes of a built-in suite, corrected by how long ``like`` took where it is known."""
+    run, _ = requested(suite_name, conditions=like.conditions.policy)
+    return run.estimate_s / 60

@@ -1,0 +1,182 @@
+"""``paceline run``: plan, say what it will take, measure, show."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from paceline.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from paceline.bench.campaign import Outcome
+    from paceline.bench.plan import Plan
+    from paceline.report.view import RunView
+    from paceline.spec.run import Run
+
+EXIT_FAILED = 1
+EXIT_BUDGET = 124
+EXIT_INTERRUPTED = 130
+
+
+def run(
+    suite: Annotated[str | None, typer.Argument(help="A built-in suite, or a YAML file.", show_default=False)] = None,
+    engines: Annotated[str, typer.Option(help="Only these engines, separated by commas.")] = "",
+    workloads: Annotated[str, typer.Option(help="Only these workloads, separated by commas.")] = "",
+    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    blocks: Annotated[int | None, typer.Option(min=1, help="Number of blocks instead of the suite's.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Start no trial that would end later, e.g. 90s, 10m, 2h.")] = None,
+    conditions: Annotated[str, typer.Option(help="normalised or as-shipped.")] = "normalised",
+    seed: Annotated[int, typer.Option(min=0, help="Weights and order of samples derive from it.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Run directory to make (default: runs/<suite>-<time>).")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with an unfinished run: same plan, seeds, order.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; start nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Train a suite's workloads on its engines and print an honest table."""
+    from paceline.bench import campaign, request
+    from paceline.bench.progress import progress_for
+    from paceline.store.run_directory import RunDirectory
+
+    budget_s = request.seconds(budget) if budget else None
+    if resume is not None:
+        directory = RunDirectory.open(resume)
+        record = request.resumed(directory, suite)
+        plan = None
+    else:
+        record, plan = request.requested(
+            suite,
+            engines=request.names(engines),
+            workloads=request.names(workloads),
+            category=category,
+            blocks=blocks,
+            conditions=conditions,
+            seed=seed,
+        )
+    if dry_run:
+        _print_plan(record, plan, as_json=json)
+        return
+    if plan is not None:
+        request.refuse_unavailable(plan)
+    with campaign.exclusive_machine():
+        if resume is None:
+            directory = RunDirectory.create(out or request.default_directory(record), record)
+        people = console(stderr=True) if json else console()
+        estimates = request.estimates(record, directory)
+        people.print(
+            f"Suite {record.suite.name}: {len(estimates)} trials, about {sum(estimates.values()) / 60:.1f} min "
+            f"(estimate) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.\n"
+            f"Run directory: {directory.path}",
+            soft_wrap=True,
+        )
+        todo = [trial for trial in record.plan if trial.id in estimates]
+        outcome = campaign.execute(record, directory, progress_for(people, todo, estimates), budget_s)
+    _finish(directory, outcome, sum(estimates.values()), people, as_json=json)
+
+
+def _finish(directory: "object", outcome: "Outcome", estimate_s: float, people: "Console", *, as_json: bool) -> None:
+    """Print what was measured and exit with the code that says how it went."""
+    from paceline.bench.campaign import Stop
+    from paceline.cli.show import print_view
+    from paceline.report.document import document
+    from paceline.report.view import view_run
+    from paceline.store.run_directory import RunDirectory
+
+    assert isinstance(directory, RunDirectory)
+    view = view_run(directory)
+    if as_json:
+        print_json(document(view))
+    else:
+        print_view(people, view)
+    _print_ending(people, view, directory.path, outcome, estimate_s)
+    if outcome.stop is Stop.INTERRUPTED:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if outcome.stop is Stop.BUDGET and outcome.whole_blocks < view.run.suite.minimum_blocks:
+        raise typer.Exit(EXIT_BUDGET)
+    if not _all_well(view):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _all_well(view: "RunView") -> bool:
+    """Expectations must hold; a trial may only fail where the suite expects exactly that."""
+    expected_to_fail = {
+        engine
+        for comparison in view.run.suite.comparisons
+        for engine, expectations in comparison.expect.items()
+        if any(e.status not in (None, "ok") for e in expectations)
+    }
+    failed = [c for c in view.cells if c.failed and str(c.cell.engine) not in expected_to_fail]
+    different = [w for w in view.work.values() if w.outcome == "different"]
+    return not failed and not different and all(finding.holds for finding in view.findings)
+
+
+def _print_ending(people: "Console", view: "RunView", path: Path, outcome: "Outcome", estimate_s: float) -> None:
+    from paceline.bench import request
+    from paceline.bench.campaign import Stop
+
+    lines = []
+    if outcome.stop is Stop.INTERRUPTED:
+        lines.append(f"Interrupted. All finished trials are kept; go on with: paceline run --resume {path}")
+    elif outcome.stop is Stop.BUDGET:
+        lines.append(
+            f"Budget used up after {outcome.whole_blocks} whole blocks; go on with: paceline run --resume {path}"
+        )
+    lines.append(f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.")
+    lines.append(f"Run directory: {path}   (paceline show {path}; paceline verify {path})")
+    if view.run.suite.name == "quick":
+        lines.append(f"Next: paceline run standard   (about {request.estimated_minutes('standard', view.run):.0f} min)")
+    people.print("\n".join(lines), soft_wrap=True)
+
+
+def _print_plan(record: "Run", plan: "Plan | None", *, as_json: bool) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from paceline.bench import estimate
+
+    unavailable = plan.unavailable if plan else {}
+    rows = [(trial, estimate.trial_s(trial)) for trial in record.plan]
+    if as_json:
+        print_json(
+            {
+                "suite": record.suite.name,
+                "trials": [
+                    {
+                        "id": t.id,
+                        "category": t.cell.category,
+                        "engine": str(t.cell.engine),
+                        "workload": t.cell.workload,
+                        "block": t.block,
+                        "estimate_s": round(s, 1),
+                    }
+                    for t, s in rows
+                ],
+                "estimate_s": round(record.estimate_s, 1),
+                "unavailable": unavailable,
+                "notes": list(record.notes),
+            }
+        )
+        return
+    people = console()
+    table = Table(title=f"Plan of suite {record.suite.name} (nothing is started)", title_justify="left", pad_edge=False)
+    for title in ("block", "category", "workload", "engine", "ranks", "jobs", "estimate s"):
+        table.add_column(title)
+    for trial, seconds in rows:
+        cell = trial.cell
+        mark = " (unavailable)" if {str(cell.engine), cell.workload} & unavailable.keys() else ""
+        table.add_row(
+            str(trial.block + 1),
+            cell.category,
+            cell.workload,
+            f"{cell.engine}{mark}",
+            str(cell.ranks),
+            str(cell.load.jobs),
+            f"{seconds:.0f}",
+        )
+    people.print(table)
+    for name, reason in unavailable.items():
+        people.print(Text(f"{name}: {reason}"))
+    for note in record.notes:
+        people.print(Text(note))
+    people.print(f"{len(rows)} trials, about {record.estimate_s / 60:.1f} min (estimate)")

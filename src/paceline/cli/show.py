@@ -1,0 +1,49 @@
+"""``paceline show``: the tables of a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from paceline.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from paceline.report.view import RunView
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="A run directory.", show_default=False)],
+    proof: Annotated[
+        str | None, typer.Option(help="Losses and live settings of a workload, engines side by side.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Print the tables of a run."""
+    from paceline.report.document import document
+    from paceline.report.proof import proof_tables
+    from paceline.report.view import view_run
+    from paceline.store.run_directory import RunDirectory
+
+    directory = RunDirectory.open(run)
+    view = view_run(directory)
+    if json:
+        print_json(document(view))
+    elif proof is not None:
+        console().print(proof_tables(view, directory, proof))
+    else:
+        print_view(console(), view)
+
+
+def print_view(people: "Console", view: "RunView") -> None:
+    """Print one table a comparison, expectations if there are any, and what it all can say."""
+    from paceline.report.tables import comparison_table, findings_table, meaning
+
+    people.print()
+    for comparison in view.comparisons:
+        people.print(comparison_table(view, comparison))
+    if (findings := findings_table(view)) is not None:
+        people.print(findings)
+    people.print(meaning(view))
+    people.print()

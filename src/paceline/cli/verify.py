@@ -1,0 +1,31 @@
+"""``paceline verify``: every printed number derived again from the raw records."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline.cli.output import console, print_json
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(help="A run directory.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Derive every number again from the raw records; exit 1 if anything disagrees."""
+    from paceline.report.verification import verify_run
+    from paceline.store.run_directory import RunDirectory
+
+    found = verify_run(RunDirectory.open(run))
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        people = console()
+        for text in found.disagreements:
+            people.print(f"DISAGREES  {text}", markup=False, soft_wrap=True)
+        people.print(
+            f"{found.numbers} numbers of {found.trials} trials derived again from the raw records: "
+            f"{'all agree' if not found.disagreements else f'{len(found.disagreements)} disagreements'}"
+        )
+    if found.disagreements:
+        raise typer.Exit(1)

@@ -1,0 +1,54 @@
+"""``show --json``: one document whose key names are a contract (DESIGN §4)."""
+
+from typing import Any
+
+from paceline.analysis.summary import CellSummary
+from paceline.report.view import RunView
+from paceline.spec.records import SCHEMA_VERSION
+
+
+def document(view: RunView) -> dict[str, Any]:
+    """Return the whole run as plain values."""
+    run = view.run
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "measuring_version": run.measuring_version,
+        "suite": run.suite.name,
+        "machine": run.machine.model_dump(mode="json"),
+        "versions": run.versions,
+        "conditions": run.conditions.policy.value,
+        "seed": run.seed,
+        "blocks": run.suite.blocks,
+        "cells": [_cell(view, cell) for cell in view.cells],
+        "verdicts": [],
+        "verdicts_reason": "this version measures and compares work; it does not compute verdicts",
+        "expectations": [finding.model_dump(mode="json") for finding in view.findings],
+        "notes": list(run.notes),
+    }
+
+
+def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
+    cell = summary.cell
+    return {
+        "id": cell.id,
+        "category": cell.category.value,
+        "workload": cell.workload,
+        "tier": cell.tier,
+        "data": cell.data,
+        "engine": str(cell.engine),
+        "ranks": cell.ranks,
+        "micro_batch": cell.micro_batch,
+        "accumulation": cell.accumulation,
+        "global_batch": cell.global_batch,
+        "steps": cell.steps,
+        "warm_up_steps": cell.warm_up_steps,
+        "load": {"jobs": cell.load.jobs, "arrival": cell.load.arrival},
+        "scheduler": summary.scheduler,
+        "status": summary.status.value if summary.status else None,
+        "cause": summary.cause,
+        "trials": {"ok": summary.ok, "failed": summary.failed, "planned": summary.planned},
+        "same_work": view.work[cell.id].model_dump(mode="json"),
+        "same_conditions": view.conditions[cell.id].model_dump(mode="json"),
+        "metrics": {name: spread.model_dump(mode="json") for name, spread in summary.metrics.items()},
+        "flags": summary.flags,
+    }

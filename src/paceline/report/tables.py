@@ -1,0 +1,184 @@
+"""Tables for the terminal: one a comparison, engines as rows, failures with their cause, then what it all means."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from paceline.analysis.summary import CellSummary, Spread
+from paceline.report.view import ComparisonView, RunView
+from paceline.spec.conditions import GIB, Policy
+from paceline.spec.suite import Comparison
+from paceline.spec.trial import Status
+
+Format = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric as people read it."""
+
+    title: str
+    metric: str
+    format: Format
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value * 1e3:.2f}" if value < 0.01 else f"{value * 1e3:.0f}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _gib(value: float) -> str:
+    return f"{value / GIB:.2f}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}"
+
+
+ONE_JOB = (
+    Column("samples/s", "samples_per_s", _rate),
+    Column("step p50\nms", "step_p50_s", _milliseconds),
+    Column("step p95\nms", "step_p95_s", _milliseconds),
+    Column("first\nstep ms", "first_step_s", _milliseconds),
+    Column("start-up\ns", "startup_s", _seconds),
+    Column("peak PSS\nGiB", "peak_pss_bytes", _gib),
+)
+MANY_JOBS = (
+    Column("makespan\ns", "makespan_s", _seconds),
+    Column("+ start-up\ns", "makespan_with_startup_s", _seconds),
+    Column("jobs/h", "jobs_per_h", _rate),
+    Column("JCT p50\ns", "jct_p50_s", _seconds),
+    Column("JCT p95\ns", "jct_p95_s", _seconds),
+)
+ACCURACY = (Column("test\naccuracy", "test_accuracy", _share),)
+
+
+def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableType:
+    """Return the table of one comparison, with its failures below it."""
+    wanted = comparison.comparison
+    columns = _columns(wanted)
+    table = Table(pad_edge=False)
+    table.add_column("engine", no_wrap=True)
+    if wanted.load.many:
+        table.add_column("whose scheduler")
+    for column in columns:
+        table.add_column(column.title, justify="right", no_wrap=True)
+    table.add_column("same\nwork")
+    table.add_column("same\nconditions")
+    several = any(cell.planned > 1 for cell in comparison.cells)
+    if several:
+        table.add_column("trials", justify="right")
+    for cell in comparison.cells:
+        row = [str(cell.cell.engine)]
+        if wanted.load.many:
+            row.append(cell.scheduler or "-")
+        row += _figures(cell, columns)
+        row += [view.work[cell.cell.id].outcome, view.conditions[cell.cell.id].outcome]
+        if several:
+            row.append(f"{cell.ok}/{cell.planned}")
+        table.add_row(*row)
+    return Group(Text(_title(view, comparison), style="bold"), table, *_below(view, comparison), Text())
+
+
+def _columns(comparison: Comparison) -> tuple[Column, ...]:
+    if comparison.evaluate:
+        return ACCURACY
+    return MANY_JOBS if comparison.load.many else ONE_JOB
+
+
+def _title(view: RunView, comparison: ComparisonView) -> str:
+    wanted = comparison.comparison
+    if not comparison.cells:
+        return wanted.category.heading
+    cell = comparison.cells[0].cell
+    ranks = f"{cell.ranks} rank{'s' if cell.ranks > 1 else ''}"
+    load = f"{cell.load.jobs} jobs {cell.load.arrival}, {ranks} each" if cell.load.many else ranks
+    shipped = (
+        " · AS SHIPPED: every engine with its own defaults" if view.run.conditions.policy is Policy.AS_SHIPPED else ""
+    )
+    title = f": {wanted.title}" if wanted.title else ""
+    return (
+        f"{wanted.category.heading}{shipped}{title}\n{cell.workload} ({cell.tier} tier, data: {cell.data}), {load}, "
+        f"global batch {cell.global_batch}, fp32, {cell.steps} timed steps after {1 + cell.warm_up_steps}"
+    )
+
+
+def _figures(cell: CellSummary, columns: tuple[Column, ...]) -> Iterator[str]:
+    if cell.status is None:
+        yield from ("not run" if i == 0 else "" for i in range(len(columns)))
+        return
+    for index, column in enumerate(columns):
+        spread = cell.metrics.get(column.metric)
+        if index == 0 and cell.ok == 0 and (spread is None or spread.median is None):
+            yield str(cell.status).upper()
+        else:
+            yield _figure(spread, column.format)
+
+
+def _figure(spread: Spread | None, form: Format) -> str:
+    if spread is None or spread.median is None or spread.min is None or spread.max is None:
+        return "-"
+    if spread.n == 1:
+        return form(spread.median)
+    return f"{form(spread.median)}\n{form(spread.min)}..{form(spread.max)}"
+
+
+def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
+    for cell in comparison.cells:
+        engine = str(cell.cell.engine)
+        if cell.status not in (None, Status.OK):
+            yield Text(f"{engine} {cell.status} ({cell.failed} of {cell.planned} trials): {cell.cause}", style="red")
+        work = view.work[cell.cell.id]
+        if work.outcome == "different":
+            yield Text(f"{engine}: NOT the same work: {work.cause}", style="red")
+        conditions = view.conditions[cell.cell.id]
+        if conditions.outcome == "different":
+            yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
+    common: dict[str, list[str]] = {}
+    for cell in comparison.cells:
+        for message in cell.flags.values():
+            common.setdefault(message, []).append(str(cell.cell.engine))
+    for text, engines in common.items():
+        who = "all engines" if len(engines) == len(comparison.cells) > 1 else ", ".join(engines)
+        yield Text(f"{who}: {text}", style="dim")
+
+
+def meaning(view: RunView) -> Text:
+    """Return what the tables can and cannot say."""
+    run = view.run
+    agreed = [w for w in view.work.values() if w.max_relative_difference is not None and w.outcome == "unproven"]
+    lines = []
+    if agreed:
+        worst = max(w.max_relative_difference or 0.0 for w in agreed)
+        lines.append(
+            "Work: initial weights, samples and the first losses of each row agree with its reference's "
+            f"({f'worst {worst:.0e} relative' if worst else 'identical to the last bit'}). "
+            "That is a screen, not a proof, so no row says 'equal'."
+        )
+    lines.append(
+        f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, "
+        "and launches of one engine differ by several percent; a verdict needs at least 8 blocks."
+    )
+    return Text("\n".join(lines))
+
+
+def findings_table(view: RunView) -> RenderableType | None:
+    """Return the suite's expectations and whether they hold, or None when it has none."""
+    if not view.findings:
+        return None
+    table = Table(title="Expectations", title_justify="left", title_style="bold", pad_edge=False)
+    for title in ("", "engine", "found"):
+        table.add_column(title)
+    for finding in view.findings:
+        table.add_row("holds" if finding.holds else "BROKEN", finding.engine, Text(finding.text))
+    return table
