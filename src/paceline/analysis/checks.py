@@ -52,22 +52,22 @@ def _broken_job(records: TrialRecords, job_id: int) -> Iterator[str]:
         if bounds is None or bounds.shape != (cell.total_steps, 2):
             yield f"rank {rank.rank}: step boundaries of {cell.total_steps} steps are not there"
             return
-    if any(rank.window_end_ns is None for rank in ranks):
+    if any(rank.done_ns is None for rank in ranks):
         return
     yield from _broken_counts(cell, ranks)
     yield from _broken_clock(records, job_id)
 
 
 def _broken_rank(cell: Cell, rank: RankRecord) -> Iterator[str]:
-    if rank.live is None or rank.window_start_ns is None or rank.window_end_ns is None or rank.samples is None:
-        yield "its record ends before the window does"
+    if rank.done_ns is None or rank.live is None or rank.conditions is None or rank.samples is None:
+        yield "its record ends before the rank was done"
         return
     asked = {"world_size": cell.ranks, "micro_batch": cell.micro_batch, "accumulation": cell.accumulation}
     for name, value in asked.items():
         live = getattr(rank.live, name)
         if live != value:
             yield f"{name} is {live}, {value} was asked for"
-    normalised = (rank.conditions or {}).get("policy") == Policy.NORMALISED
+    normalised = rank.conditions.get("policy") == Policy.NORMALISED
     if normalised and rank.live.gradient_clipping is not None:
         yield f"gradients are clipped at {rank.live.gradient_clipping}, normalised conditions do not clip"
 
@@ -145,7 +145,8 @@ def flags(records: TrialRecords, measures: dict[str, Measure]) -> list[Flag]:
             )
         )
     found += [Flag(name="left_behind", message=text) for text in records.ending.leftovers]
-    if not cell.load.many and not cell.evaluate and measures.get("step_p50_s") and cell.total_steps >= MIN_STEPS:
+    steps = measures.get("step_p50_s")
+    if steps and steps.value is not None and not cell.evaluate and cell.total_steps >= MIN_STEPS:
         found += _warm_up_flag(records)
     return found
 

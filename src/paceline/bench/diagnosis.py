@@ -7,7 +7,6 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +15,7 @@ from paceline.bench.machine import inspect_machine
 from paceline.launchers.environment import base_environment, cache_dir, operator_cache, scripts_dir, state_dir
 from paceline.spec.conditions import GIB, MIB, Conditions
 from paceline.spec.model import Model
-from paceline.spec.registry import INSTALL_LINES
+from paceline.spec.registry import INSTALL_LINES, missing_modules
 
 SMALLEST_SHARED_MEMORY_BYTES = 512 * MIB
 """Ray's object store (80 MiB here), DeepSpeed's 64 MiB a rank, DataLoader workers; containers often give 64 MB."""
@@ -41,7 +40,7 @@ def diagnose() -> list[Check]:
 
 def prebuild_operators(say: Callable[[str], None]) -> None:
     """Compile DeepSpeed's shared-memory operator into our own cache, outside of any timing."""
-    if find_spec("deepspeed") is None or find_spec("torch") is None:
+    if missing_modules(("torch", "deepspeed")):
         say("deepspeed is not installed: nothing to prebuild")
         return
     if _operator_built():
@@ -111,7 +110,11 @@ def _tools() -> Iterator[Check]:
 
 def _cpus() -> Iterator[Check]:
     machine = inspect_machine()
-    ray_says = _child("paceline.drivers.ray_cpus", PROBE_PATIENCE_S)[1].strip() if find_spec("ray") else "not installed"
+    ray_says = (
+        _child("paceline.drivers.ray_cpus", PROBE_PATIENCE_S)[1].strip()
+        if not missing_modules(("ray",))
+        else "not installed"
+    )
     counts = (
         f"os {machine.cpus_os}, affinity {machine.cpus_affinity}, "
         f"cgroup {'no limit' if machine.cpus_cgroup is None else f'{machine.cpus_cgroup:g}'}, Ray {ray_says}"
@@ -192,7 +195,7 @@ def _network() -> Iterator[Check]:
 
 
 def _operators() -> Iterator[Check]:
-    if find_spec("deepspeed") is None:
+    if missing_modules(("deepspeed",)):
         return
     built = _operator_built()
     yield Check(
@@ -204,7 +207,7 @@ def _operators() -> Iterator[Check]:
 
 
 def _probes() -> Iterator[Check]:
-    if find_spec("torch") is None:
+    if missing_modules(("torch",)):
         return
     status, output = _child("paceline.drivers.gloo_average", PROBE_PATIENCE_S)
     answer = output.strip().splitlines()[-1] if output.strip() else "no answer"

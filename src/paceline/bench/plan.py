@@ -152,6 +152,11 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         if alone
         else _all_ranks(len(devices), batch // comparison.accumulation, plan, where)
     )
+    if ranks > len(devices) and not comparison.oversubscribe:
+        raise RequestError(
+            f"{where}: {engine} on {ranks} ranks needs {ranks} devices, this machine has {len(devices)}: "
+            "lower ranks, or say oversubscribe: true (never ranked)"
+        )
     micro_batch, rest = divmod(batch, ranks * comparison.accumulation)
     if rest or not micro_batch:
         raise RequestError(
@@ -179,7 +184,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         timeout_s=comparison.timeout_s,
         peak=comparison.peak,
     )
-    refusal = launcher.refusal(cell, len(devices))
+    refusal = launcher.refusal(cell)
     if refusal:
         raise RequestError(f"{where}: {refusal}")
     return cell

@@ -49,13 +49,8 @@ class Launcher(ABC):
         """What this launcher carries."""
         return MATRIX[self.name]
 
-    def refusal(self, cell: Cell, devices: int) -> str | None:
-        """Return why a cell cannot run here, or None when it can. Asked before anything is started."""
-        if cell.ranks > devices and not cell.oversubscribe:
-            return (
-                f"{cell.engine} on {cell.ranks} ranks needs {cell.ranks} devices, this machine has {devices}: "
-                "lower ranks, or say oversubscribe: true (never ranked)"
-            )
+    def refusal(self, cell: Cell) -> str | None:
+        """Return why a cell cannot run under this launcher, or None when it can. Asked before anything is started."""
         return self.row.refusal(cell)
 
 

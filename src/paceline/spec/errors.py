@@ -18,7 +18,7 @@ class RecordError(PacelineError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the tail of an 'unknown name' message: the nearest known names, or all of them when none is near."""
-    choices = sorted(known)
+    choices = sorted(str(name) for name in known)
     close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"

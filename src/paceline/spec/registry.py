@@ -32,7 +32,14 @@ def load(group: str, name: str) -> Any:
 
 def missing_modules(modules: tuple[str, ...]) -> list[str]:
     """Return those of the top-level modules that are not installed, without importing any."""
-    return [module for module in modules if find_spec(module) is None]
+    return [module for module in modules if not _installed(module)]
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 INSTALL_LINES = {

@@ -1,0 +1,111 @@
+"""The harness's own self-tests (METHOD §8) on a virtual clock: exact, and without waiting."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import make_cell, make_job
+from paceline.analysis.measures import step_durations_s, utilisation
+from paceline.rank.loop import Feed, LoopRecord, run_loop
+from paceline.rank.sampling import Sampler
+from paceline.spec.records import RankRecord
+from paceline.spec.suite import Peak
+from paceline.spec.trial import Cell
+from paceline.strategies.contract import Membership, Solo
+from paceline.strategies.fake import Fake
+
+
+class VirtualTime:
+    """A clock that only moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def sleep(self, seconds: float) -> None:
+        self.ns += round(seconds * 1e9)
+
+    def clock(self) -> int:
+        return self.ns
+
+
+def run_fake(tmp_path: Path, cell: Cell, rank: int = 0) -> tuple[LoopRecord, Feed]:
+    """Run the real loop with the fake strategy on virtual time."""
+    time = VirtualTime()
+    strategy = Fake(
+        make_job(tmp_path, cell), Membership(rank, cell.ranks), time.sleep, now_s=lambda: time.ns / 1e9, group=Solo()
+    )
+    sampler = Sampler(3200, cell.micro_batch, cell.accumulation, rank, cell.ranks, 0, cell.incomplete_batch)
+    feed = Feed(sampler, list, time.clock)
+    loop = run_loop(
+        strategy,
+        feed,
+        strategy.join(),
+        time.clock,
+        warm_up_steps=cell.warm_up_steps,
+        steps=cell.steps,
+        at_edge=lambda _edge: time.sleep(7.0),
+    )
+    return loop, feed
+
+
+@pytest.mark.parametrize(("micro_batch", "accumulation"), [(16, 1), (8, 2), (4, 4)])
+def test_throughput_counts_samples_of_all_ranks(tmp_path: Path, micro_batch: int, accumulation: int) -> None:
+    cell = make_cell(micro_batch=micro_batch, accumulation=accumulation, settings={"step_s": 0.5})
+    loops = [run_fake(tmp_path, cell, rank) for rank in range(2)]
+    window_s = max(loop.window_ns[1] - loop.window_ns[0] for loop, _ in loops) / 1e9
+    per_rank = [sum(feed.samples_per_step[1:]) / window_s for _, feed in loops]
+    assert per_rank == [32.0, 32.0]
+    assert sum(per_rank) == 64.0
+
+
+def test_the_first_step_is_timed_apart_and_edges_cost_nothing(tmp_path: Path) -> None:
+    cell = make_cell(warm_up_steps=2, steps=40, settings={"first_steps_s": [5.0, 0.6, 0.12], "step_s": 0.1})
+    loop, _ = run_fake(tmp_path, cell)
+    assert np.diff(loop.bounds[0])[0] == 5_000_000_000
+    assert loop.window_ns[1] - loop.window_ns[0] == 4_000_000_000
+    assert step_durations_s([loop.bounds], cell) == pytest.approx([0.1] * 40)
+
+
+def test_a_straggler_counts_once(tmp_path: Path) -> None:
+    """Two ranks late in turn: elapsed time is what counts, the sum of per-step maxima would be half as much again."""
+    cell = make_cell(warm_up_steps=0, steps=4)
+    # Steps of 50 ms, then the late rank needs 50 ms more and makes its peer wait in the next step.
+    first = [[0, 50], [50, 100], [100, 200], [200, 250], [250, 350]]
+    second = [[0, 50], [50, 150], [150, 200], [200, 300], [300, 350]]
+    bounds = [np.array(b, dtype=np.int64) * 1_000_000 for b in (first, second)]
+    elapsed_s = 0.300
+    sum_of_maxima_s = sum(max(b[s, 1] - b[s, 0] for b in bounds) for s in range(1, 5)) / 1e9
+    assert step_durations_s(bounds, cell).sum() == pytest.approx(elapsed_s)
+    assert sum_of_maxima_s == pytest.approx(0.400)
+
+
+def test_data_wait_is_timed_by_the_harness(tmp_path: Path) -> None:
+    time = VirtualTime()
+
+    def fetch(indices: object) -> list[object]:
+        time.sleep(0.25)
+        return [indices]
+
+    feed = Feed(Sampler(100, 2, 2, 0, 1, 0, "drop"), fetch, time.clock)
+    assert len(list(feed.next_step())) == 2
+    assert feed.wait_ns == 500_000_000
+    assert feed.samples_per_step == [4]
+
+
+def _ranks(flops: float | None) -> list[RankRecord]:
+    plain = {"process_started_ns": 0, "reused_process": False, "cores": [], "phases": []}
+    return [RankRecord.model_validate({"rank": 0, "flops_per_sample_training": flops, **plain})]
+
+
+def test_utilisation_above_one_is_reported_not_hidden() -> None:
+    cell = make_cell(ranks=1, peak=Peak(flops_per_s=1e9, source="measured"))
+    found = utilisation(cell, _ranks(1e9), samples=3, window_s=2.0)
+    assert found.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("peak", [None, Peak(flops_per_s=None, source="unknown device")])
+def test_an_unknown_peak_has_no_fallback(peak: Peak | None) -> None:
+    found = utilisation(make_cell(peak=peak), _ranks(1e9), samples=3, window_s=2.0)
+    assert found.value is None
+    assert found.reason
