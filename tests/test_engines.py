@@ -135,13 +135,15 @@ def test_many_jobs_are_placed_and_measured(cli: Cli) -> None:
     done = cli.suite(MANY_JOBS)
     assert done.returncode == 0, done.stdout + done.stderr
     cells = {cell["engine"]: cell for cell in cli.document()["cells"]}
-    assert [c["scheduler"] for c in cells.values()] == ["Paceline's FCFS", "Paceline's FCFS", "Ray's scheduler"]
+    fcfs = "Paceline's FCFS, fresh processes"
+    assert [c["scheduler"] for c in cells.values()] == [fcfs, fcfs, "Ray's scheduler, worker processes reused"]
     for cell in cells.values():
         assert cell["same_conditions"]["outcome"] == "same", cell["same_conditions"]
         metrics = {name: spread["median"] for name, spread in cell["metrics"].items()}
         assert metrics["makespan_s"] <= metrics["makespan_with_startup_s"]
         assert metrics["jct_p50_s"] <= metrics["jct_p95_s"] <= metrics["makespan_s"]
         assert metrics["jobs_per_h"] == pytest.approx(3 * 3600 / metrics["makespan_s"])
+        assert all(cell["phases_s"][name] > 0 for name in ("launch", "build", "steady", "teardown"))
         assert metrics["samples_per_s"] == pytest.approx(3 * 23 * 64 / metrics["makespan_s"])
     reused = [ranks[0].reused_process for ranks in ranks_of(cli.folder / "run", "ray-core/single")]
     assert sorted(reused) == [False, False, True], "Ray reuses a worker for the third task"

@@ -33,7 +33,9 @@ def test_deepspeed_names_its_port_its_size_and_no_hostfile() -> None:
     assert argv[argv.index("--hostfile") + 1].startswith("/tmp/pl-x/")
 
 
-@pytest.mark.parametrize(("name", "scheduler"), [("ray-train", "Ray Train"), ("ray-core", "Ray's scheduler")])
+@pytest.mark.parametrize(
+    ("name", "scheduler"), [("ray-train", "Ray Train"), ("ray-core", "Ray's scheduler, worker processes reused")]
+)
 def test_ray_places_whole_loads(name: str, scheduler: str) -> None:
     launcher = contract.get(name)
     assert isinstance(launcher, LoadLauncher)

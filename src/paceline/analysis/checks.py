@@ -13,7 +13,7 @@ from paceline.store.run_directory import TrialRecords
 
 UNEXPLAINED_SHARE = 0.02
 """Of a window that no step of the busiest rank accounts for: more means that steps end before their work does."""
-UNEXPLAINED_FLOOR_NS = 20_000_000
+UNEXPLAINED_FLOOR_NS = 50_000_000
 """Two barriers and a few clock reads, with a rank put off the core meanwhile. An asynchronous clock misses far more."""
 HIGH_DATA_WAIT = 0.1
 
@@ -162,7 +162,7 @@ def _warm_up_flag(records: TrialRecords) -> list[Flag]:
         Flag(
             name=f"series_{found.shape.replace('-', '_')}",
             message=(
-                f"steady from step {found.steps} at {found.steady_median_s * 1e3:.4g} ms, "
+                f"{found.shape} series: steady from step {found.steps} at {found.steady_median_s * 1e3:.4g} ms, "
                 f"the window starts at step {1 + cell.warm_up_steps}"
             ),
         )

@@ -1,6 +1,7 @@
 """From raw records to the result of a trial. ``run`` and ``verify`` both call this, and nothing else."""
 
 from paceline.analysis import checks, measures
+from paceline.analysis.phases import phase_durations
 from paceline.spec.records import Measure, Result
 from paceline.spec.trial import Status
 from paceline.store.run_directory import TrialRecords
@@ -20,6 +21,7 @@ def derive(records: TrialRecords) -> Result:
         status=status,
         cause=cause,
         measures=derived,
+        phases=phase_durations(records),
         flags=checks.flags(records, derived),
         scheduler=records.load.scheduler if cell.load.many else None,
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from paceline.spec.model import Model
-from paceline.spec.records import Result
+from paceline.spec.records import Phase, Result
 from paceline.spec.trial import Cell, Status, Trial
 
 
@@ -32,6 +32,8 @@ class CellSummary(Model):
     failed: int
     planned: int
     metrics: dict[str, Spread]
+    phases_s: dict[str, float | None]
+    """Median over trials of each phase."""
     flags: dict[str, str]
     scheduler: str | None
 
@@ -56,9 +58,15 @@ def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
         failed=len(results) - len(good),
         planned=len(trials),
         metrics={name: _spread(name, good or results) for name in names},
+        phases_s={name: _median_phase(name, good) for name in Phase} if good else {},
         flags={flag.name: flag.message for r in results for flag in r.flags},
         scheduler=next((r.scheduler for r in results if r.scheduler), None),
     )
+
+
+def _median_phase(name: Phase, results: list[Result]) -> float | None:
+    values = [p.seconds for r in results for p in r.phases if p.name is name and p.seconds is not None]
+    return median(values) if values else None
 
 
 def _spread(name: str, results: list[Result]) -> Spread:

@@ -75,6 +75,8 @@ def _packages() -> Iterator[Check]:
 def _tools() -> Iterator[Check]:
     search = f"{scripts_dir()}:{_path()}"
     for name, fix, why in (
+        ("git", "apt-get install git", "a clone"),
+        ("make", "apt-get install make", "`make demo` and `make test`"),
         ("g++", "apt-get install g++", "DeepSpeed's operators"),
         ("ninja", "pip install ninja", "DeepSpeed's operators"),
     ):

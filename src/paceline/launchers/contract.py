@@ -57,7 +57,7 @@ class Launcher(ABC):
 class JobLauncher(Launcher):
     """One process tree a job; Paceline's first-come-first-served queue decides when each starts."""
 
-    scheduler: ClassVar[str] = "Paceline's FCFS"
+    scheduler: ClassVar[str] = "Paceline's FCFS, fresh processes"
 
     @abstractmethod
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:

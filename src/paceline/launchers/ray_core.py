@@ -10,7 +10,7 @@ class RayCoreLauncher(LoadLauncher):
 
     name = "ray-core"
     modules = ("torch", "ray")
-    scheduler = "Ray's scheduler"
+    scheduler = "Ray's scheduler, worker processes reused"
     startup_estimate_s = 5.0
 
     def command(self, plan_file: Path, site: Site) -> Command:

@@ -50,5 +50,6 @@ def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
         "same_work": view.work[cell.id].model_dump(mode="json"),
         "same_conditions": view.conditions[cell.id].model_dump(mode="json"),
         "metrics": {name: spread.model_dump(mode="json") for name, spread in summary.metrics.items()},
+        "phases_s": summary.phases_s,
         "flags": summary.flags,
     }

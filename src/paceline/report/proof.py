@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from paceline.analysis.agreement import SCREENED_STEPS, loss_table
+from paceline.report.tables import plain_table
 from paceline.report.view import RunView
 from paceline.spec.errors import RequestError, nearest
 from paceline.spec.trial import Status
@@ -38,7 +39,8 @@ def proof_tables(view: RunView, directory: RunDirectory, workload: str) -> Rende
 
 
 def _losses(title: str, trials: list[TrialRecords]) -> Table:
-    table = Table(title=f"{title}: loss a step (mean over ranks; job 0, block 1)", title_justify="left", pad_edge=False)
+    table = plain_table()
+    table.title = f"{title}: loss a step (mean over ranks; job 0, block 1)"
     table.add_column("step", justify="right")
     for trial in trials:
         table.add_column(str(trial.trial.cell.engine), justify="right")
@@ -48,9 +50,8 @@ def _losses(title: str, trials: list[TrialRecords]) -> Table:
 
 
 def _settings(trials: list[TrialRecords]) -> Table:
-    table = Table(
-        title="Settings read back from live objects (≠ marks a difference)", title_justify="left", pad_edge=False
-    )
+    table = plain_table()
+    table.title = "Settings read back from live objects (≠ marks a difference)"
     table.add_column("")
     table.add_column("setting")
     for trial in trials:

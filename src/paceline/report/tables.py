@@ -1,8 +1,9 @@
 """Tables for the terminal: one a comparison, engines as rows, failures with their cause, then what it all means."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -46,42 +47,43 @@ def _share(value: float) -> str:
 
 
 ONE_JOB = (
-    Column("samples/s", "samples_per_s", _rate),
-    Column("step p50\nms", "step_p50_s", _milliseconds),
-    Column("step p95\nms", "step_p95_s", _milliseconds),
-    Column("first\nstep ms", "first_step_s", _milliseconds),
-    Column("start-up\ns", "startup_s", _seconds),
-    Column("peak PSS\nGiB", "peak_pss_bytes", _gib),
+    Column("\nsamples/s", "samples_per_s", _rate),
+    Column("p50\nms", "step_p50_s", _milliseconds),
+    Column("p95\nms", "step_p95_s", _milliseconds),
+    Column("first\nms", "first_step_s", _milliseconds),
+    Column("start\ns", "startup_s", _seconds),
+    Column("peak\nGiB", "peak_pss_bytes", _gib),
 )
 MANY_JOBS = (
-    Column("makespan\ns", "makespan_s", _seconds),
-    Column("+ start-up\ns", "makespan_with_startup_s", _seconds),
-    Column("jobs/h", "jobs_per_h", _rate),
-    Column("JCT p50\ns", "jct_p50_s", _seconds),
-    Column("JCT p95\ns", "jct_p95_s", _seconds),
+    Column("make-\nspan s", "makespan_s", _seconds),
+    Column("+ start\ns", "makespan_with_startup_s", _seconds),
+    Column("\njobs/h", "jobs_per_h", _rate),
+    Column("JCT\np50 s", "jct_p50_s", _seconds),
+    Column("JCT\np95 s", "jct_p95_s", _seconds),
 )
 ACCURACY = (Column("test\naccuracy", "test_accuracy", _share),)
+
+
+def plain_table() -> Table:
+    """Return an empty table in the house style: no vertical lines, two blanks between columns, 80 columns suffice."""
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableType:
     """Return the table of one comparison, with its failures below it."""
     wanted = comparison.comparison
     columns = _columns(wanted)
-    table = Table(pad_edge=False)
+    table = plain_table()
     table.add_column("engine", no_wrap=True)
-    if wanted.load.many:
-        table.add_column("whose scheduler")
     for column in columns:
-        table.add_column(column.title, justify="right", no_wrap=True)
-    table.add_column("same\nwork")
-    table.add_column("same\nconditions")
+        table.add_column(column.title, justify="right", overflow="fold")
+    table.add_column("same\nwork", overflow="fold")
+    table.add_column("same\ncond.", overflow="fold")
     several = any(cell.planned > 1 for cell in comparison.cells)
     if several:
         table.add_column("trials", justify="right")
     for cell in comparison.cells:
         row = [str(cell.cell.engine)]
-        if wanted.load.many:
-            row.append(cell.scheduler or "-")
         row += _figures(cell, columns)
         row += [view.work[cell.cell.id].outcome, view.conditions[cell.cell.id].outcome]
         if several:
@@ -134,6 +136,10 @@ def _figure(spread: Spread | None, form: Format) -> str:
 
 
 def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
+    placed = _by_message(
+        (str(cell.cell.engine), f"placed by {cell.scheduler}") for cell in comparison.cells if cell.scheduler
+    )
+    yield from (Text(f"{', '.join(engines)}: {message}") for message, engines in placed.items())
     for cell in comparison.cells:
         engine = str(cell.cell.engine)
         if cell.status not in (None, Status.OK):
@@ -144,13 +150,18 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
         conditions = view.conditions[cell.cell.id]
         if conditions.outcome == "different":
             yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
-    common: dict[str, list[str]] = {}
-    for cell in comparison.cells:
-        for message in cell.flags.values():
-            common.setdefault(message, []).append(str(cell.cell.engine))
-    for text, engines in common.items():
+    flags = _by_message((str(cell.cell.engine), text) for cell in comparison.cells for text in cell.flags.values())
+    for text, engines in flags.items():
         who = "all engines" if len(engines) == len(comparison.cells) > 1 else ", ".join(engines)
         yield Text(f"{who}: {text}", style="dim")
+
+
+def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the engines that each message is about, in order."""
+    found: dict[str, list[str]] = {}
+    for engine, message in said:
+        found.setdefault(message, []).append(engine)
+    return found
 
 
 def meaning(view: RunView) -> Text:
@@ -165,6 +176,7 @@ def meaning(view: RunView) -> Text:
             f"({f'worst {worst:.0e} relative' if worst else 'identical to the last bit'}). "
             "That is a screen, not a proof, so no row says 'equal'."
         )
+    lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")
     lines.append(
         f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, "
         "and launches of one engine differ by several percent; a verdict needs at least 8 blocks."
@@ -176,8 +188,8 @@ def findings_table(view: RunView) -> RenderableType | None:
     """Return the suite's expectations and whether they hold, or None when it has none."""
     if not view.findings:
         return None
-    table = Table(title="Expectations", title_justify="left", title_style="bold", pad_edge=False)
-    for title in ("", "engine", "found"):
+    table = plain_table()
+    for title in ("", "engine", "expectation"):
         table.add_column(title)
     for finding in view.findings:
         table.add_row("holds" if finding.holds else "BROKEN", finding.engine, Text(finding.text))

@@ -65,6 +65,6 @@ def _disagreements(run: Run, trial: Trial, records: TrialRecords, stored: Result
         if old != new:
             said, given = (m.value if m else "absent" for m in (old, new))
             yield f"{name} is {said} in result.json, the records give {given}"
-    for name in ("status", "cause", "flags", "scheduler", "trial_id"):
+    for name in ("status", "cause", "phases", "flags", "scheduler", "trial_id"):
         if getattr(stored, name) != getattr(derived, name):
             yield f"{name} is {getattr(stored, name)!r} in result.json, the records give {getattr(derived, name)!r}"

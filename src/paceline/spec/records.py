@@ -155,6 +155,14 @@ class Measure(Model):
     reason: str | None = None
 
 
+class PhaseDuration(Model):
+    """Seconds of one phase; null with a reason where an engine has no such phase."""
+
+    name: Phase
+    seconds: float | None
+    reason: str | None = None
+
+
 class Flag(Model):
     """A finding about a trial that a reader must know."""
 
@@ -171,6 +179,7 @@ class Result(Model):
     status: Status
     cause: str | None
     measures: dict[str, Measure]
+    phases: list[PhaseDuration] = []
     flags: list[Flag] = []
     scheduler: str | None = None
 
