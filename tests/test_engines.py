@@ -161,6 +161,19 @@ def test_accumulation_gives_every_strategy_the_same_losses(cli: Cli) -> None:
     assert (rank.live.micro_batch, rank.live.accumulation) == (16, 2)
 
 
+def test_as_shipped_shows_what_defaults_do(cli: Cli) -> None:
+    suite = ACCUMULATION.replace("torchrun/zero2, torchrun/zero0", "torchrun/zero2").replace("steps: 12", "steps: 5")
+    done = cli.suite(suite, "--conditions", "as-shipped")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "AS SHIPPED" in done.stdout
+    clipping = {}
+    for engine in ("torchrun/ddp", "torchrun/zero2"):
+        ((rank, _),) = ranks_of(cli.folder / "run", engine)
+        assert rank.live is not None
+        clipping[engine] = rank.live.gradient_clipping
+    assert clipping == {"torchrun/ddp": None, "torchrun/zero2": 1.0}, "DeepSpeed clips unless told otherwise"
+
+
 def test_a_killed_rank_fails_its_trial_and_leaves_nothing(cli: Cli) -> None:
     suite = cli.folder / "suite.yaml"
     suite.write_text(ACCUMULATION.replace("[torchrun/ddp, torchrun/zero2, torchrun/zero0]", "[torchrun/ddp]").replace(

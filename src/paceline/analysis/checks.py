@@ -35,7 +35,9 @@ def broken(records: TrialRecords) -> list[str]:
     for job in records.jobs:
         if job.status is Status.OK:
             found += [f"job {job.job_id}: {text}" for text in _broken_job(records, job.job_id)]
-    if records.trial.conditions.pin_ranks and not cell.oversubscribe and cell.tier == "cpu":
+    conditions = records.trial.conditions
+    pinned = conditions.policy is Policy.NORMALISED and conditions.pin_ranks
+    if pinned and not cell.oversubscribe and cell.tier == "cpu":
         found += _shared_cores(records)
     return found
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import ruptures
 from numpy.typing import NDArray
 
 BATCH = 5
@@ -61,6 +60,8 @@ def detect(durations_s: NDArray[np.float64]) -> WarmUp:
 
 
 def _segments(medians: NDArray[np.float64]) -> list[tuple[int, int]]:
+    import ruptures  # half a second, of which only finished trials have need
+
     spread = np.median(np.abs(np.diff(medians) - np.median(np.diff(medians)))) * 1.4826
     scaled = medians / max(float(spread), SMALLEST_SCALE)
     search = ruptures.Pelt(model="l2", min_size=MIN_SEGMENT, jump=1).fit(scaled.reshape(-1, 1))

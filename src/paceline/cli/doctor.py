@@ -13,7 +13,7 @@ def doctor(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Check this machine; exit 1 if something that is needed fails."""
+    """Check this machine; exit 1 if a needed thing fails."""
     from paceline.bench import diagnosis
 
     people = console(stderr=True)

@@ -1,6 +1,7 @@
 """Entry point of ``paceline``: commands, and errors turned into exit codes."""
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -10,6 +11,7 @@ app = typer.Typer(
     name="paceline",
     help="Which distributed-training framework should run this job on this hardware, and how sure are we?",
     no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: drawing boxes would cost it 50 ms
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -20,8 +22,20 @@ app.command("list")(listing.list_things)
 app.command("doctor")(doctor.doctor)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        import paceline
+
+        print(paceline.__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Which distributed-training framework should run this job on this hardware, and how sure are we?"""
 
 

@@ -34,7 +34,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; start nothing.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Train a suite's workloads on its engines and print an honest table."""
+    """Train a suite's workloads on its engines; print the tables."""
     from paceline.bench import campaign, request
     from paceline.bench.progress import progress_for
     from paceline.store.run_directory import RunDirectory

@@ -12,7 +12,7 @@ def verify(
     run: Annotated[Path, typer.Argument(help="A run directory.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Derive every number again from the raw records; exit 1 if anything disagrees."""
+    """Derive every number again; exit 1 if anything disagrees."""
     from paceline.report.verification import verify_run
     from paceline.store.run_directory import RunDirectory
 

@@ -43,7 +43,7 @@ def _losses(title: str, trials: list[TrialRecords]) -> Table:
     table.title = f"{title}: loss a step (mean over ranks; job 0, block 1)"
     table.add_column("step", justify="right")
     for trial in trials:
-        table.add_column(str(trial.trial.cell.engine), justify="right")
+        table.add_column(str(trial.trial.cell.engine), justify="right", overflow="fold")
     for step, row in enumerate(loss_table(trials, SCREENED_STEPS)):
         table.add_row(str(step + 1), *("-" if loss is None else f"{loss:.7f}" for loss in row))
     return table
@@ -55,7 +55,7 @@ def _settings(trials: list[TrialRecords]) -> Table:
     table.add_column("")
     table.add_column("setting")
     for trial in trials:
-        table.add_column(str(trial.trial.cell.engine))
+        table.add_column(str(trial.trial.cell.engine), overflow="fold")
     columns = [_flat(trial) for trial in trials]
     for name in dict.fromkeys(key for column in columns for key in column):
         values = [str(column.get(name, "-")) for column in columns]

@@ -37,7 +37,7 @@ _GENERATED_SAMPLES = 4096
 class ViTWorkload(Classification):
     """cpu: real digits scaled to 64x64 in three equal channels; gpu: generated images of ImageNet's shape."""
 
-    optimiser = OptimiserSettings(name="adamw", learning_rate=3e-4, weight_decay=0.05)
+    optimiser = OptimiserSettings(name="adamw", learning_rate=1e-4, weight_decay=0.05)
 
     def __init__(self, tier: Tier) -> None:
         super().__init__(tier)
