@@ -30,6 +30,7 @@ def explain(job_dir: Path, ranks: int, log: Path, *, ended_with: str, oom_killed
     errors = sorted((r for r in records if r.error), key=lambda r: r.error_ns or 0)
     silent = [str(rank) for rank in range(ranks) if not _spoke(records, rank)]
     parts = []
+    oom_killed = oom_killed and bool(silent)  # a rank that told its own end was not killed by the kernel
     if oom_killed:
         parts.append("the kernel's out-of-memory killer ended a process of the machine during the trial")
     if errors:

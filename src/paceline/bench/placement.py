@@ -108,7 +108,7 @@ class SlotQueue:
         seen_ns = perf_counter_ns()
         for running in list(self._running):
             if running.child.ended:
-                running.end.released_ns = seen_ns
+                running.end.released_ns = running.child.ended_ns
                 self._release(running)
             elif seen_ns >= running.deadline_ns:
                 running.end.status = Status.TIMEOUT

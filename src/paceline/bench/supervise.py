@@ -5,6 +5,7 @@ A process that re-parents itself, changes session or outlives its launcher still
 
 import ctypes
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter_ns
 from typing import IO
 
 from paceline.launchers.contract import Command
@@ -36,6 +38,9 @@ class Child:
     log: Path
     pidfd: int
     _reader: threading.Thread = field(repr=False)
+    _stamper: threading.Thread | None = field(default=None, repr=False)
+    ended_ns: int | None = None
+    """When the command ended, stamped by a thread of its own: the conductor may be busy cleaning up after another."""
 
     @classmethod
     def start(cls, command: Command, marker: str, log: Path, cwd: Path) -> "Child":
@@ -53,16 +58,25 @@ class Child:
         assert process.stdout is not None
         reader = threading.Thread(target=_copy_bounded, args=(process.stdout, log), daemon=True)
         reader.start()
-        return cls(process, marker, log, os.pidfd_open(process.pid), reader)
+        child = cls(process, marker, log, os.pidfd_open(process.pid), reader)
+        child._stamper = threading.Thread(target=child._stamp_end, daemon=True)
+        child._stamper.start()
+        return child
+
+    def _stamp_end(self) -> None:
+        select.select([self.pidfd], [], [])
+        self.ended_ns = perf_counter_ns()
 
     @property
     def ended(self) -> bool:
         """Whether the command itself has ended (its descendants may not have)."""
-        return self.process.poll() is not None
+        return self.ended_ns is not None
 
     def finish(self) -> int:
         """Reap the command, close its log, return its status (negative: the signal). Descendants must be gone."""
         status = self.process.wait()
+        if self._stamper is not None:
+            self._stamper.join()
         self._reader.join(timeout=KILL_PATIENCE_S)
         os.close(self.pidfd)
         return status
