@@ -99,7 +99,7 @@ def estimates(run: Run, directory: RunDirectory) -> dict[str, float]:
     return {trial.id: estimate.trial_s(trial) for trial in run.plan if not directory.trial(trial).finished}
 
 
-def estimated_minutes(suite_name: str, like: Run) -> float:
-    """Return the estimated minutes of a built-in suite, corrected by how long ``like`` took where it is known."""
-    run, _ = requested(suite_name, conditions=like.conditions.policy)
+def estimated_minutes(suite_name: str, policy: Policy) -> float:
+    """Return the estimated minutes of a whole built-in suite on this machine."""
+    run, _ = requested(suite_name, conditions=policy)
     return run.estimate_s / 60

@@ -1,7 +1,9 @@
 """Where output goes: documents to standard output, everything for people beside them to standard error."""
 
 import json
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,3 +27,11 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 PIPED_WIDTH = 120
+
+
+def program() -> str:
+    """Return how the user can call us again: ``paceline`` where that finds us, else the path that was typed."""
+    typed = sys.argv[0]
+    if Path(typed).name != "paceline" or shutil.which("paceline") == typed:
+        return "paceline"
+    return typed

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paceline.cli.output import console, print_json
+from paceline.cli.output import console, print_json, program
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from paceline.bench.plan import Plan
     from paceline.report.view import RunView
     from paceline.spec.run import Run
+    from paceline.store.run_directory import RunDirectory
 
 EXIT_FAILED = 1
 EXIT_BUDGET = 124
@@ -75,15 +76,15 @@ def run(
     _finish(directory, outcome, sum(estimates.values()), people, as_json=json)
 
 
-def _finish(directory: "object", outcome: "Outcome", estimate_s: float, people: "Console", *, as_json: bool) -> None:
+def _finish(
+    directory: "RunDirectory", outcome: "Outcome", estimate_s: float, people: "Console", *, as_json: bool
+) -> None:
     """Print what was measured and exit with the code that says how it went."""
     from paceline.bench.campaign import Stop
     from paceline.cli.show import print_view
     from paceline.report.document import document
     from paceline.report.view import view_run
-    from paceline.store.run_directory import RunDirectory
 
-    assert isinstance(directory, RunDirectory)
     view = view_run(directory)
     if as_json:
         print_json(document(view))
@@ -120,16 +121,17 @@ def _print_ending(people: "Console", view: "RunView", path: Path, outcome: "Outc
     from paceline.bench.campaign import Stop
 
     lines = []
+    go_on = f"go on with: {program()} run --resume {path}"
     if outcome.stop is Stop.INTERRUPTED:
-        lines.append(f"Interrupted. All finished trials are kept; go on with: paceline run --resume {path}")
+        lines.append(f"Interrupted. All finished trials are kept; {go_on}")
     elif outcome.stop is Stop.BUDGET:
-        lines.append(
-            f"Budget used up after {outcome.whole_blocks} whole blocks; go on with: paceline run --resume {path}"
-        )
+        lines.append(f"Budget used up after {outcome.whole_blocks} whole blocks; {go_on}")
     lines.append(f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.")
-    lines.append(f"Run directory: {path}   (paceline show {path}; paceline verify {path})")
-    if view.run.suite.name == "quick":
-        lines.append(f"Next: paceline run standard   (about {request.estimated_minutes('standard', view.run):.0f} min)")
+    lines.append(f"Run directory: {path}   ({program()} show {path}; {program()} verify {path})")
+    if view.run.suite.name == "quick" and outcome.stop is Stop.DONE and estimate_s:
+        # This machine's own pace on quick corrects the estimate for standard.
+        minutes = request.estimated_minutes("standard", view.run.conditions.policy) * outcome.wall_s / estimate_s
+        lines.append(f"Next: {program()} run standard   (about {minutes:.0f} min)")
     people.print("\n".join(lines), soft_wrap=True)
 
 
