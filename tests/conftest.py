@@ -66,6 +66,7 @@ def make_cell(**changes: Any) -> Cell:
         "workload": "fake",
         "tier": "cpu",
         "data": "synthetic",
+        "dataset": "generated",
         "engine": EngineName("fake", "fake"),
         "load": Load(),
         "ranks": 2,
@@ -104,8 +105,8 @@ def fake_suite(settings: str, *, steps: int = 3, more: str = "", engines: str = 
 name: test
 description: one comparison of the fake engine
 variants:
-  one: {settings}
-  other: {{step_s: 0.01}}
+  one: {{settings: {settings}}}
+  other: {{settings: {{step_s: 0.01}}}}
 comparisons:
   - category: moderate-complexity
     workload: fake

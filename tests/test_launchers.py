@@ -8,6 +8,7 @@ from paceline.launchers import contract
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import base_environment
 from paceline.spec.conditions import Conditions, Policy
+from paceline.spec.suite import Variant
 
 SITE = Site(Path("/venv/bin"), "/venv/bin/python", Path("/tmp/pl-x"), {"A": "1"}, 41234)
 
@@ -40,7 +41,7 @@ def test_ray_places_whole_loads(name: str, scheduler: str) -> None:
     launcher = contract.get(name)
     assert isinstance(launcher, LoadLauncher)
     assert launcher.command(Path("/run/plan.json"), SITE).argv[-1] == "/run/plan.json"
-    assert launcher.scheduler == scheduler
+    assert launcher.placed_by(Variant()) == scheduler
 
 
 def test_a_rank_never_inherits_another_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from paceline.analysis.measures import step_durations_s, utilisation
 from paceline.rank.loop import Feed, LoopRecord, run_loop
 from paceline.rank.sampling import Sampler
 from paceline.spec.records import RankRecord
-from paceline.spec.suite import Peak
+from paceline.spec.suite import Peak, Variant
 from paceline.spec.trial import Cell
 from paceline.strategies.contract import Membership, Solo
 from paceline.strategies.fake import Fake
@@ -51,7 +51,7 @@ def run_fake(tmp_path: Path, cell: Cell, rank: int = 0) -> tuple[LoopRecord, Fee
 
 @pytest.mark.parametrize(("micro_batch", "accumulation"), [(16, 1), (8, 2), (4, 4)])
 def test_throughput_counts_samples_of_all_ranks(tmp_path: Path, micro_batch: int, accumulation: int) -> None:
-    cell = make_cell(micro_batch=micro_batch, accumulation=accumulation, settings={"step_s": 0.5})
+    cell = make_cell(micro_batch=micro_batch, accumulation=accumulation, variant=Variant(settings={"step_s": 0.5}))
     loops = [run_fake(tmp_path, cell, rank) for rank in range(2)]
     window_s = max(loop.window_ns[1] - loop.window_ns[0] for loop, _ in loops) / 1e9
     per_rank = [sum(feed.samples_per_step[1:]) / window_s for _, feed in loops]
@@ -60,7 +60,9 @@ def test_throughput_counts_samples_of_all_ranks(tmp_path: Path, micro_batch: int
 
 
 def test_the_first_step_is_timed_apart_and_edges_cost_nothing(tmp_path: Path) -> None:
-    cell = make_cell(warm_up_steps=2, steps=40, settings={"first_steps_s": [5.0, 0.6, 0.12], "step_s": 0.1})
+    cell = make_cell(
+        warm_up_steps=2, steps=40, variant=Variant(settings={"first_steps_s": [5.0, 0.6, 0.12], "step_s": 0.1})
+    )
     loop, _ = run_fake(tmp_path, cell)
     assert np.diff(loop.bounds[0])[0] == 5_000_000_000
     assert loop.window_ns[1] - loop.window_ns[0] == 4_000_000_000

@@ -92,7 +92,7 @@ def test_interrupt_keeps_what_finished_and_resume_goes_on(cli: Cli) -> None:
     suite = cli.folder / "suite.yaml"
     suite.write_text(
         fake_suite("{step_s: 0.01}", engines="[fake/fake@one, fake/fake@other]").replace(
-            "other: {step_s: 0.01}", "other: {step_s: 600}"
+            "other: {settings: {step_s: 0.01}}", "other: {settings: {step_s: 600}}"
         )
     )
     run = cli.folder / "run"
@@ -113,7 +113,7 @@ def test_interrupt_keeps_what_finished_and_resume_goes_on(cli: Cli) -> None:
 
     record = json.loads((run / "run.json").read_text())
     for trial in record["plan"]:
-        trial["cell"]["settings"]["step_s"] = 0.01  # the test does not wait 600 s
+        trial["cell"]["variant"]["settings"]["step_s"] = 0.01  # the test does not wait 600 s
     (run / "run.json").write_text(json.dumps(record))
     resumed = cli("run", "--resume", run)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr

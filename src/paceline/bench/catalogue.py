@@ -25,8 +25,14 @@ def workloads() -> list[dict[str, Any]]:
     rows = []
     for name in registry.names("workloads"):
         found = workload_descriptors.get(name)
-        tiers = {tier: {"data": size.data, "summary": size.summary} for tier, size in found.tiers.items()}
-        about = "; ".join(f"{tier}: {size.summary} (data: {size.data})" for tier, size in found.tiers.items())
+        tiers = {
+            tier: {"summary": size.summary, "global_batch": size.global_batch, "datasets": list(size.datasets)}
+            for tier, size in found.tiers.items()
+        }
+        about = "; ".join(
+            f"{tier}: {size.summary}, batch {size.global_batch} (data: {' or '.join(size.datasets)})"
+            for tier, size in found.tiers.items()
+        )
         rows.append(
             _row(name, about, registry.unavailable(found.modules), tiers=tiers, selftest_only=found.selftest_only)
         )

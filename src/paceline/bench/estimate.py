@@ -13,6 +13,8 @@ DEEPSPEED_RANK_S = 4.0
 """Importing and initialising DeepSpeed in a rank."""
 TORCH_RANK_S = 2.5
 """Importing torch and building the model in a rank."""
+COMPILE_S = 60.0
+"""torch.compile of a heavy model on two cores."""
 CLEAN_UP_S = 1.0
 
 
@@ -20,7 +22,7 @@ def trial_s(trial: Trial) -> float:
     """Return the estimated wall time of a trial in seconds."""
     cell = trial.cell
     launcher = launchers.get(cell.engine.launcher)
-    slots = max(1, len(trial.devices) // cell.ranks)
+    slots = trial.slots
     rounds = -(-cell.load.jobs // slots)
     rank_s = _rank_start_s(cell)
     if isinstance(launcher, LoadLauncher):
@@ -36,10 +38,11 @@ def training_s(cell: Cell) -> float:
     """Return the estimated time of all steps of one job."""
     tier = workloads.get(cell.workload).tiers[cell.tier]
     if workloads.get(cell.workload).selftest_only:
-        return float(cell.settings.get("step_s", 0.01)) * cell.total_steps
+        return float(cell.variant.settings.get("step_s", 0.01)) * cell.total_steps
     samples_per_rank = cell.micro_batch * cell.accumulation
     step_s = samples_per_rank * tier.flops_per_sample_training / SUSTAINED_FLOPS_PER_S[cell.tier]
-    return cell.total_steps * (step_s + STEP_OVERHEAD_S[cell.tier])
+    stepping_s = cell.total_steps * (step_s / cell.cores_per_rank + STEP_OVERHEAD_S[cell.tier])
+    return stepping_s + (COMPILE_S if cell.variant.compile else 0.0)
 
 
 def _rank_start_s(cell: Cell) -> float:

@@ -46,14 +46,6 @@ def remove_shared_memory(before: set[str], since_ns: int) -> list[str]:
     return removed
 
 
-def free_port() -> int:
-    """Return a TCP port that is free now. Another process may take it before it is used: hence one retry."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def listened_on(port: int) -> bool:
     """Return whether somebody listens on a TCP port of the loopback address."""
     with socket.socket() as probe:

@@ -73,7 +73,7 @@ class SlotQueue:
     def __init__(self, place: Place, launcher: JobLauncher) -> None:
         self._place = place
         self._launcher = launcher
-        self._slots = max(1, len(place.trial.devices) // place.trial.cell.ranks)
+        self._slots = place.trial.slots
         self._running: list[_Running] = []
         self._leftovers: list[str] = []
 
@@ -151,7 +151,7 @@ class SlotQueue:
 def run_driver(place: Place, launcher: LoadLauncher, plan_file: Path) -> LoadEnd:
     """Run one driver that places all jobs itself; the deadline counts for the load as a whole."""
     cell = place.trial.cell
-    rounds = -(-cell.load.jobs // max(1, len(place.trial.devices) // cell.ranks))
+    rounds = -(-cell.load.jobs // place.trial.slots)
     deadline_ns = perf_counter_ns() + int(rounds * cell.timeout_s * 1e9)
     oom_before = oom_kills()
     log = place.directory.path / "launcher.log"

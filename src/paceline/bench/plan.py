@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paceline.launchers import contract as launchers
+from paceline.launchers.contract import Launcher
 from paceline.spec import registry
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.errors import RequestError, nearest
 from paceline.spec.run import Machine
-from paceline.spec.suite import Category, Comparison, Suite
+from paceline.spec.suite import GENERAL_VARIANTS, Category, Comparison, Suite, Variant
 from paceline.spec.trial import Cell, Trial
 from paceline.strategies import descriptor as strategies
+from paceline.strategies.descriptor import StrategyDescriptor
+from paceline.workloads import datasets
 from paceline.workloads import descriptor as workloads
 from paceline.workloads.descriptor import Tier
 
@@ -89,7 +92,7 @@ def make_plan(suite: Suite, machine: Machine, conditions: Conditions, seed: int)
                         block=block,
                         position=position,
                         seed=seed * 1000 + block,
-                        conditions=conditions,
+                        conditions=conditions.model_copy(update={"threads_per_rank": cell.cores_per_rank}),
                         devices=_devices(machine, cell.tier),
                     )
                 )
@@ -134,14 +137,14 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
     workload = workloads.get(comparison.workload)
     launcher = launchers.get(engine.launcher)
     strategy = strategies.get(engine.strategy)
-    if engine.variant is not None and engine.variant not in suite.variants:
-        raise RequestError(f"{where}: unknown variant {engine.variant!r}: {nearest(engine.variant, suite.variants)}")
+    variant = _variant(suite, engine, launcher, strategy, where)
     for name, modules in ((str(engine), (*launcher.modules, *strategy.modules)), (workload.name, workload.modules)):
         reason = registry.unavailable(tuple(dict.fromkeys(modules)))
         if reason:
             plan.unavailable[name] = reason
     tier = _tier(comparison, machine, workload.tiers, where)
     sizes = workload.tiers[tier]
+    dataset = datasets.choose(comparison.data, sizes.datasets)
     devices = _devices(machine, tier)
     batch = comparison.global_batch or sizes.global_batch
     alone = strategy.one_rank_only or comparison.load.many
@@ -157,6 +160,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
             f"{where}: {engine} on {ranks} ranks needs {ranks} devices, this machine has {len(devices)}: "
             "lower ranks, or say oversubscribe: true (never ranked)"
         )
+    cores = len(devices) if variant.cores_per_rank == "all" else variant.cores_per_rank
     micro_batch, rest = divmod(batch, ranks * comparison.accumulation)
     if rest or not micro_batch:
         raise RequestError(
@@ -168,11 +172,14 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         category=comparison.category,
         workload=workload.name,
         tier=tier,
-        data=sizes.data,
+        data=datasets.kind(dataset),
+        dataset=dataset,
         engine=engine,
-        settings=suite.variants.get(engine.variant or "", {}),
+        variant=variant,
+        recipe=comparison.recipe,
         load=comparison.load,
         ranks=ranks,
+        cores_per_rank=cores,
         micro_batch=micro_batch,
         accumulation=comparison.accumulation,
         samples=comparison.samples,
@@ -188,6 +195,16 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
     if refusal:
         raise RequestError(f"{where}: {refusal}")
     return cell
+
+
+def _variant(suite: Suite, engine: EngineName, launcher: Launcher, strategy: StrategyDescriptor, where: str) -> Variant:
+    """Return what the engine's @name stands for: the suite's own come first, then the launcher's, the strategy's."""
+    if engine.variant is None:
+        return Variant()
+    known = {**GENERAL_VARIANTS, **strategy.variants, **launcher.variants, **suite.variants}
+    if engine.variant not in known:
+        raise RequestError(f"{where}: unknown variant {engine.variant!r} of {engine}: {nearest(engine.variant, known)}")
+    return known[engine.variant]
 
 
 def _tier(comparison: Comparison, machine: Machine, tiers: Mapping[Tier, object], where: str) -> Tier:

@@ -15,6 +15,7 @@ from paceline.bench.supervise import end_processes
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.spec.ports import free_port
 from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result
 from paceline.spec.trial import Job, LoadPlan, PlannedJob, Status, Trial
 from paceline.store import raw
@@ -106,6 +107,7 @@ class TrialRunner:
                 devices=len(self._trial.devices),
                 tier=self._trial.cell.tier,
                 conditions=self._trial.conditions,
+                launcher=self._trial.cell.variant.launcher,
                 temp_dir=str(self._temp_dir),
                 events_file=str(self._directory.driver_events.resolve()),
             ),
@@ -113,7 +115,7 @@ class TrialRunner:
         return path
 
     def _site(self, job_marker: str) -> Site:
-        port = litter.free_port()
+        port = free_port()
         self._ports.append(port)
         trial_name, trial_value = self._marker.split("=")
         markers = {trial_name: trial_value, JOB_MARKER: job_marker}
@@ -138,7 +140,11 @@ class TrialRunner:
         jobs = [self._job_record(end) for end in load.jobs]
         self._directory.end(
             ending,
-            LoadRecord(started_ns=started_ns, accepting_ns=load.accepting_ns, scheduler=self._launcher.scheduler),
+            LoadRecord(
+                started_ns=started_ns,
+                accepting_ns=load.accepting_ns,
+                scheduler=self._launcher.placed_by(self._trial.cell.variant),
+            ),
             jobs,
         )
         result = derive(self._directory.records())

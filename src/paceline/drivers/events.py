@@ -9,9 +9,10 @@ class Events:
     """Appends ``{"event": ..., "t_ns": ..., "job": ..., "error": ...}`` to a file."""
 
     def __init__(self, path: str) -> None:
-        self._file = Path(path).open("a", buffering=1)  # noqa: SIM115 - lives as long as the driver
+        self._path = Path(path)  # opened for every line, because Ray pickles what holds this
 
     def write(self, event: str, job: int | None = None, error: str | None = None) -> None:
         """Append one event, stamped now."""
         line = {"event": event, "t_ns": perf_counter_ns(), "job": job, "error": error}
-        self._file.write(json.dumps(line) + "\n")
+        with self._path.open("a") as file:
+            file.write(json.dumps(line) + "\n")

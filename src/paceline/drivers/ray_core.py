@@ -1,18 +1,22 @@
-"""``python -m paceline.drivers.ray_core PLAN.json``: every job of the plan as a Ray task; Ray places them."""
+"""``python -m paceline.drivers.ray_core PLAN.json``: every job of the plan as Ray tasks; Ray places them."""
 
 import sys
 from pathlib import Path
 from typing import Any
 
 import ray
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from paceline.drivers.events import Events
 from paceline.drivers.ray_cluster import cluster
+from paceline.spec.ports import free_port
 from paceline.spec.trial import LoadPlan
 
 
-def train(job_file: str) -> None:
+def train(job_file: str, rank: int, ranks: int, port: int) -> None:
     """Run one rank inside a Ray worker (executed there)."""
+    import os
     import sys
     from time import perf_counter_ns
 
@@ -22,30 +26,65 @@ def train(job_file: str) -> None:
     from paceline.rank.entry import run_rank
     from paceline.strategies.contract import Membership
 
-    run_rank(job_file, Membership(reused_process=reused), started_ns)
+    os.environ.update(
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank)
+    )
+    run_rank(job_file, Membership(rank, ranks, rank, reused_process=reused), started_ns)
+
+
+class Jobs:
+    """The jobs in flight: which tasks belong to which, and which placement group holds them."""
+
+    def __init__(self, plan: LoadPlan, events: Events) -> None:
+        self._plan = plan
+        self._events = events
+        self._device = "GPU" if plan.tier == "gpu" else "CPU"
+        amount = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": 1}
+        self._task = ray.remote(max_retries=0, **amount, **plan.launcher)(train)
+        self._jobs: dict[Any, int] = {}
+        self._open: dict[int, int] = {}
+        self._errors: dict[int, str] = {}
+        self._groups: dict[int, PlacementGroup] = {}
+
+    def submit(self, job_id: int, job_file: str) -> None:
+        """Submit a job's tasks; Ray holds them until their resources are free."""
+        ranks, task = self._plan.ranks, self._task
+        if ranks > 1:
+            group = placement_group([{self._device: 1}] * ranks, strategy="STRICT_PACK")
+            self._groups[job_id] = group
+            task = task.options(scheduling_strategy=PlacementGroupSchedulingStrategy(group))
+        port = free_port()
+        for rank in range(ranks):
+            self._jobs[task.remote(job_file, rank, ranks, port)] = job_id
+        self._open[job_id] = ranks
+        self._events.write("submitted", job_id)
+
+    def wait(self) -> None:
+        """Write down every job when the last of its ranks has come back."""
+        while self._jobs:
+            (done, *_), _ = ray.wait(list(self._jobs), num_returns=1)
+            job_id = self._jobs.pop(done)
+            try:
+                ray.get(done)
+            except ray.exceptions.RayError as error:
+                self._errors.setdefault(job_id, f"{type(error).__name__}: {error}")
+            self._open[job_id] -= 1
+            if self._open[job_id] == 0:
+                self._events.write("released", job_id, error=self._errors.get(job_id))
+                if job_id in self._groups:
+                    remove_placement_group(self._groups.pop(job_id))
 
 
 def main(plan_path: str) -> None:
     """Submit all jobs together and write down when each was submitted and came back."""
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
-    resources: dict[str, Any] = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": 1}
-    task = ray.remote(max_retries=0, **resources)(train)
     with cluster(plan):
         events.write("accepting")
-        pending = {}
+        jobs = Jobs(plan, events)
         for job in plan.jobs:
-            pending[task.remote(job.file)] = job.job_id
-            events.write("submitted", job.job_id)
-        while pending:
-            (done, *_), _ = ray.wait(list(pending), num_returns=1)
-            job_id = pending.pop(done)
-            try:
-                ray.get(done)
-            except ray.exceptions.RayError as error:
-                events.write("released", job_id, error=f"{type(error).__name__}: {error}")
-            else:
-                events.write("released", job_id)
+            jobs.submit(job.job_id, job.file)
+        jobs.wait()
 
 
 if __name__ == "__main__":

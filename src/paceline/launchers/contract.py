@@ -1,12 +1,14 @@
 """The contract of a launcher: (job or load, place) to a command line and an environment."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from paceline.launchers.matrix import MATRIX, Row
 from paceline.spec import registry
+from paceline.spec.suite import Variant
 from paceline.spec.trial import Cell
 
 
@@ -43,6 +45,12 @@ class Launcher(ABC):
     startup_estimate_s: ClassVar[float]
     """From submission to a rank's first line on two cores with warm caches: for estimates only."""
     selftest_only: ClassVar[bool] = False
+    variants: ClassVar[Mapping[str, Variant]] = {}
+    """Named ways of launching that come with the launcher."""
+
+    def placed_by(self, variant: Variant) -> str:  # noqa: ARG002 - a launcher may place differently by variant
+        """Return whose scheduler places many jobs, and in what processes, as the tables say it."""
+        return self.scheduler
 
     @property
     def row(self) -> Row:

@@ -27,6 +27,8 @@ _FOREIGN = (
 )
 """Left over from another job, these would make a rank believe that it belongs to it."""
 _FOREIGN_PREFIXES = ("RAY_", "TORCHELASTIC_", "DEEPSPEED_", "DS_", "PACELINE_")
+_KEPT = ("PACELINE_DATA",)
+"""Ours, and meant for ranks."""
 _TUNING_PREFIXES = ("OMP_", "KMP_", "GOMP_", "MKL_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
 """The user's own tuning: kept under ``as-shipped``, replaced under ``normalised``."""
 
@@ -39,7 +41,7 @@ def scripts_dir() -> Path:
 def base_environment(conditions: Conditions, tier: str, temp_dir: Path, markers: dict[str, str]) -> dict[str, str]:
     """Return the complete environment of a trial's processes before its launcher adds to it."""
     dropped = _FOREIGN_PREFIXES + (_TUNING_PREFIXES if conditions.policy is Policy.NORMALISED else ())
-    inherited = {k: v for k, v in os.environ.items() if k not in _FOREIGN and not k.startswith(dropped)}
+    inherited = {k: v for k, v in os.environ.items() if k not in _FOREIGN and (k in _KEPT or not k.startswith(dropped))}
     return {
         **inherited,
         **conditions.environment(),

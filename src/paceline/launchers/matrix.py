@@ -11,7 +11,6 @@ class Row:
 
     strategies: frozenset[str]
     many_jobs: bool
-    one_rank_only: bool = False
     why_one_job: str = ""
 
     def refusal(self, cell: Cell) -> str | None:
@@ -22,25 +21,28 @@ class Row:
             return f"engine {cell.engine} does not exist: launcher {launcher!r} carries {carried}"
         if strategy == "single" and cell.ranks > 1:
             return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
-        if self.one_rank_only and cell.ranks > 1:
-            return f"launcher {launcher!r} places jobs of one rank, {cell.ranks} were asked for: set ranks: 1"
         if cell.load.many and not self.many_jobs:
             return f"launcher {launcher!r} runs one job at a time: {self.why_one_job}"
         return None
 
 
-def _row(strategies: str, *, many_jobs: bool = True, one_rank_only: bool = False, why_one_job: str = "") -> Row:
-    return Row(frozenset(strategies.split()), many_jobs, one_rank_only, why_one_job)
+def _row(strategies: str, *, many_jobs: bool = True, why_one_job: str = "") -> Row:
+    return Row(frozenset(strategies.split()), many_jobs, why_one_job)
 
+
+_ZERO = "zero0 zero1 zero2 zero3 zero2-offload zero3-offload"
+_ALL = f"single ddp fsdp2 {_ZERO}"
 
 MATRIX = {
-    "torchrun": _row("single ddp zero0 zero2"),
-    "deepspeed": _row("zero0 zero2"),
+    "python": _row("single"),
+    "torchrun": _row(_ALL),
+    "deepspeed": _row(_ZERO),
     "ray-train": _row(
-        "single ddp zero0 zero2",
+        _ALL,
         many_jobs=False,
         why_one_job="several trainers in one cluster need room for their controllers; use ray-core for many jobs",
     ),
-    "ray-core": _row("single", one_rank_only=True),
+    "ray-core": _row(_ALL),
+    "ray-tune": _row("single"),
     "fake": _row("fake"),
 }

@@ -1,8 +1,12 @@
-"""Ray tasks: each job is a task of one rank, Ray's scheduler places it, workers are reused (Ray's default)."""
+"""Ray tasks: a job of one rank is a task, a job of several is a placement group with a task a rank; Ray places both."""
 
 from pathlib import Path
+from typing import ClassVar
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
+from paceline.spec.suite import Variant
+
+FRESH = {"max_calls": 1}
 
 
 class RayCoreLauncher(LoadLauncher):
@@ -10,8 +14,17 @@ class RayCoreLauncher(LoadLauncher):
 
     name = "ray-core"
     modules = ("torch", "ray")
-    scheduler = "Ray's scheduler, worker processes reused"
+    scheduler = "Ray's scheduler"
     startup_estimate_s = 5.0
+    variants: ClassVar[dict[str, Variant]] = {
+        "reused": Variant(summary="worker processes are reused (Ray's default)"),
+        "fresh": Variant(launcher=FRESH, summary="a new worker process for every task"),
+    }
+
+    def placed_by(self, variant: Variant) -> str:
+        """Return whose scheduler it is and whether processes are warm: two different effects."""
+        processes = "fresh processes" if variant.launcher == FRESH else "worker processes reused"
+        return f"{self.scheduler}, {processes}"
 
     def command(self, plan_file: Path, site: Site) -> Command:
         """Return the command of the driver."""

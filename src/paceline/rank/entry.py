@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
 
 from paceline.rank import conditions, memory
 from paceline.rank.lease import leased_cores
@@ -62,7 +61,7 @@ class Rank:
         operators_before = built_operators()
         with self._phase(Phase.IMPORT, started_ns, absent=self._no_import()):
             strategy = load_strategy(job, self.membership)
-            workload = load_workload(job.cell.workload, job.cell.tier)
+            workload = load_workload(job.cell.workload, job.cell.tier, job.cell.dataset)
             conditions.apply(job.conditions)
         with self._phase(Phase.RENDEZVOUS, absent=self._no_rendezvous()):
             group = strategy.join()
@@ -88,14 +87,7 @@ class Rank:
     def _build(self, strategy: Strategy, workload: Workload) -> Feed:
         job = self.job
 
-        def build() -> Any:
-            from paceline.workloads.initial import initialise
-
-            model = workload.build()
-            initialise(model.named_parameters(), job.seed)
-            return model
-
-        strategy.wrap(build, workload.loss, workload.optimiser)
+        strategy.wrap(workload)
         sampler = Sampler(
             samples=min(workload.samples, job.cell.samples or workload.samples),
             micro_batch=job.cell.micro_batch,
@@ -143,9 +135,19 @@ class Rank:
         if self.job.cell.evaluate and (test := workload.test_batch()) is not None:
             correct = strategy.evaluate(workload.correct, test)
             self.recorder.write("test_accuracy", correct / len(test[0]))
-        if self.leader and self.job.alone and (flops := workload.flops()) is not None:
-            self.recorder.write("flops_per_sample_training", flops.per_sample_training)
-            self.recorder.write("flops_source", flops.source)
+        if self.leader and self.job.alone:
+            self._count_flops(workload)
+
+    def _count_flops(self, workload: Workload) -> None:
+        stated = workload.stated_flops_per_sample()
+        if stated is not None:
+            self.recorder.write("flops_per_sample_training", stated)
+            self.recorder.write("flops_source", "stated by the workload")
+            return
+        from paceline.workloads.flops import FLOPS_SOURCE, count_training_flops
+
+        self.recorder.write("flops_per_sample_training", count_training_flops(workload))
+        self.recorder.write("flops_source", FLOPS_SOURCE)
 
     @contextmanager
     def _phase(self, name: Phase, start_ns: int | None = None, absent: str | None = None) -> Iterator[None]:

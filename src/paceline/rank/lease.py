@@ -20,23 +20,25 @@ POLL_S = 0.002
 
 @contextmanager
 def leased_cores(job: Job, patience_s: float = 60.0) -> Iterator[list[int]]:
-    """Pin the process to one free core of the job's devices for the duration; yield the cores it may run on.
+    """Pin the process to free cores of the job's devices (one a rank, as a rule); yield the cores it may run on.
 
     Without pinning (``as-shipped``, oversubscribed cells, accelerators) the process keeps its cores.
-    Raises TimeoutError when no core becomes free in time.
+    Raises TimeoutError when none becomes free in time.
     """
     unpinned = job.conditions.policy is Policy.AS_SHIPPED or not job.conditions.pin_ranks
     if unpinned or job.cell.oversubscribe or job.cell.tier == "gpu":
         yield sorted(os.sched_getaffinity(0))
         return
     before = os.sched_getaffinity(0)
-    core, lock = _acquire(job, patience_s)
+    locks = _acquire(job, patience_s)
+    cores = sorted(locks)
     try:
-        pin_process({core})
-        yield [core]
+        pin_process(set(cores))
+        yield cores
     finally:
-        pin_process(before)  # a reused process must not stay on a core that is no longer its own
-        lock.release()
+        pin_process(before)  # a reused process must not stay on cores that are no longer its own
+        for lock in locks.values():
+            lock.release()
 
 
 def pin_process(cores: set[int]) -> None:
@@ -59,19 +61,25 @@ def process_cores() -> set[int]:
     return cores
 
 
-def _acquire(job: Job, patience_s: float) -> tuple[int, FileLock]:
+def _acquire(job: Job, patience_s: float) -> dict[int, FileLock]:
+    """Return as many locked cores as the rank needs: all or none, so that two ranks never wait for each other."""
     deadline = time.monotonic() + patience_s
     while True:
+        held: dict[int, FileLock] = {}
         for core in job.devices:
             lock = FileLock(Path(job.lease_dir) / f"core-{core}.lock")
             try:
                 lock.acquire(blocking=False)
             except Timeout:
                 continue
-            return core, lock
+            held[core] = lock
+            if len(held) == job.cell.cores_per_rank:
+                return held
+        for lock in held.values():
+            lock.release()
         if time.monotonic() > deadline:
             raise TimeoutError(
-                f"no core of {list(job.devices)} became free within {patience_s:g} s: "
+                f"{job.cell.cores_per_rank} of cores {list(job.devices)} did not become free within {patience_s:g} s: "
                 "more ranks are running than there are cores"
             )
         time.sleep(POLL_S)

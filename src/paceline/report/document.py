@@ -35,6 +35,8 @@ def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
         "workload": cell.workload,
         "tier": cell.tier,
         "data": cell.data,
+        "dataset": cell.dataset,
+        "recipe": cell.recipe.value,
         "engine": str(cell.engine),
         "ranks": cell.ranks,
         "micro_batch": cell.micro_batch,

@@ -110,8 +110,9 @@ def _title(view: RunView, comparison: ComparisonView) -> str:
     )
     title = f": {wanted.title}" if wanted.title else ""
     return (
-        f"{wanted.category.heading}{shipped}{title}\n{cell.workload} ({cell.tier} tier, data: {cell.data}), {load}, "
-        f"global batch {cell.global_batch}, fp32, {cell.steps} timed steps after {1 + cell.warm_up_steps}"
+        f"{wanted.category.heading}{shipped}{title}\n"
+        f"{cell.workload} ({cell.tier} tier, data: {cell.data}, {cell.dataset}), {load}, "
+        f"global batch {cell.global_batch}, {cell.recipe}, {cell.steps} timed steps after {1 + cell.warm_up_steps}"
     )
 
 

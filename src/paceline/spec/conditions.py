@@ -67,5 +67,14 @@ HARD_CONDITIONS = (
 def differing_conditions(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Return ``item: value / value`` for each hard item in which two read-backs differ."""
     return [
-        f"{item}: {one.get(item)} / {other.get(item)}" for item in HARD_CONDITIONS if one.get(item) != other.get(item)
+        f"{name}: {mine} / {theirs}"
+        for item in HARD_CONDITIONS
+        for name, mine, theirs in _differences(item, one.get(item), other.get(item))
     ]
+
+
+def _differences(item: str, one: Any, other: Any) -> list[tuple[str, Any, Any]]:
+    """Return (name, value, value); of a table such as the environment only the rows that differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [(name, one.get(name), other.get(name)) for name in one | other if one.get(name) != other.get(name)]
+    return [(item, one, other)] if one != other else []

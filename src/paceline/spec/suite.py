@@ -65,6 +65,40 @@ class Expectation(Model):
     status: str | None = None
 
 
+class Recipe(StrEnum):
+    """Precision of a training; engines are compared within one recipe only (METHOD §11)."""
+
+    FP32 = "fp32"
+    AMP = "amp"
+    """fp32 parameters and masters, bf16 compute."""
+    BF16_MASTER = "bf16-master"
+    """bf16 weights, fp32 masters."""
+
+
+class Variant(Model):
+    """A named overlay of an engine: its framework's own settings, and what all strategies on PyTorch understand."""
+
+    settings: dict[str, Any] = {}
+    """DeepSpeed: its JSON. DDP: arguments of DistributedDataParallel. FSDP2: of fully_shard. Others: their own."""
+    settings_file: str | None = None
+    """A JSON file with such settings, relative to the suite's file; ``settings`` are laid over it."""
+    compile: bool = False
+    """Compile the model with torch.compile."""
+    recompute: bool = False
+    """Recompute the activations of the workload's layers in the backward pass."""
+    launcher: dict[str, Any] = {}
+    """What the launcher understands, e.g. Ray's ``max_calls``."""
+    cores_per_rank: int | Literal["all"] = 1
+    summary: str = ""
+
+
+GENERAL_VARIANTS = {
+    "compile": Variant(compile=True, summary="torch.compile"),
+    "recompute": Variant(recompute=True, summary="activations of the layers are recomputed"),
+}
+"""Variants of every strategy on PyTorch."""
+
+
 class Comparison(Model):
     """One workload under one load on several engines: the cells that are compared with each other."""
 
@@ -75,6 +109,9 @@ class Comparison(Model):
     tier: Literal["auto", "cpu", "gpu"] = "auto"
     engines: tuple[Engine, ...] = Field(min_length=1)
     reference: Engine | None = None
+    data: str = "auto"
+    """``auto`` (the workload's first one that is here), ``synthetic`` (its generated twin) or a data set's name."""
+    recipe: Recipe = Recipe.FP32
     ranks: int | Literal["all"] = "all"
     load: Load = Load()
     accumulation: int = Field(default=1, ge=1)
@@ -116,6 +153,6 @@ class Suite(Model):
     minimum_blocks: int = Field(default=1, ge=1)
     """Below this many finished blocks a run that ran out of budget exits with 124."""
     verdicts: bool = False
-    variants: dict[str, dict[str, Any]] = {}
-    """Named overlays of a framework's own settings, used as ``launcher/strategy@name``."""
+    variants: dict[str, Variant] = {}
+    """Named overlays, used as ``launcher/strategy@name``; they take precedence over the built-in ones."""
     comparisons: tuple[Comparison, ...] = Field(min_length=1)

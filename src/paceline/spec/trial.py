@@ -6,7 +6,7 @@ from typing import Any, Literal
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import Engine
 from paceline.spec.model import Model
-from paceline.spec.suite import Category, Load, Peak
+from paceline.spec.suite import Category, Load, Peak, Recipe, Variant
 
 
 class Cell(Model):
@@ -18,12 +18,15 @@ class Cell(Model):
     workload: str
     tier: Literal["cpu", "gpu"]
     data: Literal["real", "synthetic"]
+    dataset: str
     engine: Engine
-    settings: dict[str, Any] = {}
-    """The engine variant's overlay."""
+    variant: Variant = Variant()
+    """The overlay that the engine's @name stands for."""
+    recipe: Recipe = Recipe.FP32
     load: Load
     ranks: int
     """Ranks of one job."""
+    cores_per_rank: int = 1
     micro_batch: int
     accumulation: int
     samples: int | None
@@ -39,8 +42,10 @@ class Cell(Model):
     def id(self) -> str:
         """A name that is unique within a suite and readable in a file listing."""
         shape = f"{self.load.jobs}x{self.ranks}r" if self.load.many else f"{self.ranks}r"
-        accumulation = f"-a{self.accumulation}" if self.accumulation > 1 else ""
-        return f"{self.category}-{self.workload}-{self.engine.slug}-{shape}{accumulation}"
+        more = [f"a{self.accumulation}"] if self.accumulation > 1 else []
+        more += [self.recipe] if self.recipe is not Recipe.FP32 else []
+        more += [self.dataset] if self.data == "synthetic" and self.workload != "fake" else []
+        return "-".join([self.category, self.workload, self.engine.slug, shape, *more])
 
     @property
     def global_batch(self) -> int:
@@ -66,6 +71,11 @@ class Trial(Model):
     conditions: Conditions
     devices: tuple[int, ...]
     """Core numbers (or accelerator indices) that the trial may use."""
+
+    @property
+    def slots(self) -> int:
+        """How many jobs have room at once."""
+        return max(1, len(self.devices) // (self.cell.ranks * self.cell.cores_per_rank))
 
 
 class Job(Model):
@@ -104,6 +114,8 @@ class LoadPlan(Model):
     devices: int
     tier: Literal["cpu", "gpu"]
     conditions: Conditions
+    launcher: dict[str, Any] = {}
+    """What the engine's variant tells the launcher."""
     temp_dir: str
     """Short, because sockets below it may have paths of at most 107 bytes."""
     events_file: str

@@ -12,10 +12,7 @@ from typing import Any, Protocol
 from paceline.spec.records import LiveSettings
 from paceline.spec.trial import Job
 from paceline.strategies import descriptor
-from paceline.workloads.contract import OptimiserSettings
-
-LossFunction = Callable[[Any, Any], Any]
-"""(model as the strategy calls it, batch) to the mean loss."""
+from paceline.workloads.contract import Workload
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Strategy(ABC):
         """Meet the other ranks and return the group."""
 
     @abstractmethod
-    def wrap(self, build: Callable[[], Any], loss: LossFunction, optimiser: OptimiserSettings) -> None:
+    def wrap(self, workload: Workload) -> None:
         """Build the model (initial values included) and lay out the training state."""
 
     @abstractmethod

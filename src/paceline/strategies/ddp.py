@@ -1,31 +1,34 @@
 """PyTorch DistributedDataParallel: the whole state on every rank, gradients averaged in buckets."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from paceline.spec.conditions import Policy
-from paceline.strategies.contract import LossFunction
-from paceline.strategies.torch_strategy import TorchStrategy, build_optimiser
-from paceline.workloads.contract import OptimiserSettings
+from paceline.spec.suite import Recipe
+from paceline.strategies.blueprint import Blueprint
+from paceline.strategies.precision import parameters_to_bf16
+from paceline.strategies.torch_strategy import TorchStrategy
+from paceline.workloads.contract import Workload
 
 
 class DDP(TorchStrategy):
-    """Gradients are averaged during the backward pass of the last micro-batch only."""
+    """Gradients are averaged during the backward pass of the last micro-batch only, in the weights' dtype."""
 
-    def wrap(self, build: Callable[[], Any], loss: LossFunction, optimiser: OptimiserSettings) -> None:
+    def wrap(self, workload: Workload) -> None:
         """Build the model on the device and wrap it.
 
         Under ``normalised`` buffers are not broadcast at every forward, as no other strategy does that.
         """
-        settings: dict[str, Any] = dict(self.job.cell.settings)
+        settings: dict[str, Any] = dict(self.job.cell.variant.settings)
         if self.job.conditions.policy is Policy.NORMALISED:
             settings.setdefault("broadcast_buffers", False)
-        self.model = torch.nn.parallel.DistributedDataParallel(build().to(self.device), **settings)
-        self.optimiser = build_optimiser(self.model.parameters(), optimiser, self.job)
-        self.loss = loss
+        model = Blueprint(workload, self.job).whole().to(self.device)
+        if self.recipe is Recipe.BF16_MASTER:
+            parameters_to_bf16(model)
+        self.take_state(DistributedDataParallel(model, **settings), workload)
 
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:
         """Accumulate locally, synchronise on the last micro-batch (forward included, as DDP asks)."""

@@ -1,8 +1,10 @@
 """What the conductor knows of a strategy without importing it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from paceline.spec import registry
+from paceline.spec.suite import Variant
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,8 @@ class StrategyDescriptor:
     """Top-level modules that the implementation needs."""
     summary: str
     one_rank_only: bool = False
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    """Named overlays that come with the strategy."""
     selftest_only: bool = False
 
 

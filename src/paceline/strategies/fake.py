@@ -13,8 +13,8 @@ from pydantic import Field
 from paceline.spec.model import Model
 from paceline.spec.records import LiveSettings
 from paceline.spec.trial import Job
-from paceline.strategies.contract import Group, LossFunction, Membership, Solo, StepOutcome, Strategy
-from paceline.workloads.contract import OptimiserSettings
+from paceline.strategies.contract import Group, Membership, Solo, StepOutcome, Strategy
+from paceline.workloads.contract import Workload
 
 Sleep = Callable[[float], None]
 
@@ -58,7 +58,7 @@ class Fake(Strategy):
     ) -> None:
         super().__init__(job, membership)
         self._now_s = now_s
-        self.settings = FakeSettings.model_validate(job.cell.settings)
+        self.settings = FakeSettings.model_validate(job.cell.variant.settings)
         self._sleep = sleep
         self._group = group
         self._steps = 0
@@ -78,7 +78,7 @@ class Fake(Strategy):
             self._group = Solo() if size == 1 else SocketGroup(self.membership.rank, size)
         return self._group
 
-    def wrap(self, build: Callable[[], Any], loss: LossFunction, optimiser: OptimiserSettings) -> None:
+    def wrap(self, workload: Workload) -> None:
         """Do nothing: there is no state."""
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:

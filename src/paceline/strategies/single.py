@@ -1,18 +1,18 @@
 """Plain PyTorch on one rank."""
 
-from collections.abc import Callable
-from typing import Any
-
-from paceline.strategies.contract import LossFunction
-from paceline.strategies.torch_strategy import SoloTorchStrategy, build_optimiser
-from paceline.workloads.contract import OptimiserSettings
+from paceline.spec.suite import Recipe
+from paceline.strategies.blueprint import Blueprint
+from paceline.strategies.precision import parameters_to_bf16
+from paceline.strategies.torch_strategy import SoloTorchStrategy
+from paceline.workloads.contract import Workload
 
 
 class Single(SoloTorchStrategy):
     """The model as it is, its optimiser, no communication."""
 
-    def wrap(self, build: Callable[[], Any], loss: LossFunction, optimiser: OptimiserSettings) -> None:
+    def wrap(self, workload: Workload) -> None:
         """Build the model on the device."""
-        self.model = build().to(self.device)
-        self.optimiser = build_optimiser(self.model.parameters(), optimiser, self.job)
-        self.loss = loss
+        model = Blueprint(workload, self.job).whole().to(self.device)
+        if self.recipe is Recipe.BF16_MASTER:
+            parameters_to_bf16(model)
+        self.take_state(model, workload)

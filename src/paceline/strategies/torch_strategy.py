@@ -10,10 +10,12 @@ import torch.distributed as dist
 
 from paceline.spec.conditions import Policy
 from paceline.spec.records import LiveSettings
+from paceline.spec.suite import Recipe
 from paceline.spec.trial import Job
-from paceline.strategies import device
-from paceline.strategies.contract import Group, LossFunction, Membership, Solo, StepOutcome, Strategy
-from paceline.workloads.contract import OptimiserSettings
+from paceline.strategies import device, precision
+from paceline.strategies.contract import Group, Membership, Solo, StepOutcome, Strategy
+from paceline.strategies.precision import MasterWeights
+from paceline.workloads.contract import OptimiserSettings, Workload
 
 
 class TorchGroup:
@@ -32,7 +34,8 @@ class TorchStrategy(Strategy):
         self.device = device.device_of(job, membership)
         self.model: Any = None
         self.optimiser: Any = None
-        self.loss: LossFunction | None = None
+        self.masters: MasterWeights | None = None
+        self._loss: Callable[[Any, Any], Any] | None = None
         self._seen_micro_batch = 0
         self._seen_accumulation = 0
 
@@ -43,13 +46,34 @@ class TorchStrategy(Strategy):
         return TorchGroup()
 
     @property
+    def recipe(self) -> Recipe:
+        """The precision of the training."""
+        return self.job.cell.recipe
+
+    def loss(self, batch: Any) -> torch.Tensor:
+        """Return the mean loss of a micro-batch, in the recipe's precision."""
+        assert self._loss is not None
+        with precision.autocast(self.recipe, self.device):
+            found: torch.Tensor = self._loss(self.model, batch)
+        return found
+
+    def take_state(self, model: torch.nn.Module, workload: Workload) -> None:
+        """Keep a wrapped model and make its optimiser, on fp32 masters where the recipe has them."""
+        self.model, self._loss = model, workload.loss
+        trained = [p for p in model.parameters() if p.requires_grad]
+        if self.recipe is Recipe.BF16_MASTER:
+            self.masters = MasterWeights(trained)
+            trained = self.masters.masters
+        self.optimiser = build_optimiser(trained, workload.optimiser, self.job)
+
+    @property
     def collective_timeout(self) -> timedelta:
         """How long a collective waits for the other ranks before it raises."""
         return timedelta(minutes=self.job.conditions.collective_timeout_minutes)
 
     def move(self, batch: Any) -> Any:
         """Return the batch on this rank's device."""
-        return device.move(batch, self.device)
+        return precision.inputs(device.move(batch, self.device), self.recipe)
 
     def synchronise(self) -> None:
         """Return when the device has finished all submitted work."""
@@ -68,19 +92,20 @@ class TorchStrategy(Strategy):
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Accumulate gradients of the step's mean loss, then apply them."""
-        assert self.loss is not None
         self.optimiser.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.device)
         for batch, last in self.observed(micro_batches):
             total += self.backward(batch, last=last)
-        self.optimiser.step()
+        if self.masters is not None:
+            self.masters.step(self.optimiser)
+        else:
+            self.optimiser.step()
         return StepOutcome(total, applied=True)
 
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:  # noqa: ARG002 - subclasses synchronise on the last
         """Add the gradient of this micro-batch's share of the step's loss; return that share."""
-        assert self.loss is not None
-        share = self.loss(self.model, batch) / self.job.cell.accumulation
-        share.backward()
+        share = self.loss(batch) / self.job.cell.accumulation
+        share.backward()  # type: ignore[no-untyped-call]
         detached: torch.Tensor = share.detach()
         return detached
 
@@ -93,14 +118,17 @@ class TorchStrategy(Strategy):
             self.model.train()
 
     def initial_weights_digest(self) -> str:
-        """Return the digest of all parameters by name, as bytes of their own dtype."""
-        return weights_digest(self.model.named_parameters())
+        """Return the digest of all parameters by name, as fp32 bytes, so that layouts of state do not matter."""
+        return weights_digest(self.full_parameters())
+
+    def full_parameters(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
+        yield from self.model.named_parameters()
 
     def live(self) -> LiveSettings:
         """Return what is in force, read back from the model, the optimiser and the group."""
         parameters = list(self.model.parameters())
         local = [p for group in self.optimiser.param_groups for p in group["params"]]
-        gradient = next((p.grad for p in parameters if p.grad is not None), None)
         grouped = dist.is_initialized()
         return LiveSettings(
             world_size=dist.get_world_size() if grouped else 1,
@@ -108,8 +136,8 @@ class TorchStrategy(Strategy):
             accumulation=self._seen_accumulation,
             gradient_clipping=None,
             parameter_dtype=dtype_name(parameters[0]),
-            compute_dtype=dtype_name(parameters[0]),
-            reduction_dtype=dtype_name(gradient if gradient is not None else local[0]),
+            compute_dtype="bfloat16" if self.recipe is Recipe.AMP else dtype_name(parameters[0]),
+            reduction_dtype=dtype_name(parameters[0]),
             master_dtype=dtype_name(local[0]),
             optimiser_state_dtype=state_dtype(self.optimiser),
             optimiser=qualified_name(self.optimiser),
@@ -161,13 +189,16 @@ def build_optimiser(parameters: Any, settings: OptimiserSettings, job: Job) -> t
     raise ValueError(f"unknown optimiser {settings.name!r}: use 'adamw' or 'sgd'")
 
 
-def weights_digest(named: Any) -> str:
-    """Return a hex digest of (name, values) in order of name; 'module.' prefixes of wrappers are left out."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name, tensor in sorted((n.removeprefix("module."), p) for n, p in named):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
+def weights_digest(named: Iterator[tuple[str, torch.Tensor]]) -> str:
+    """Return a hex digest over (name, digest of fp32 values) in order of name; wrappers' 'module.' is left out.
+
+    Each tensor is digested as it comes, so that parameters which are gathered one at a time are never held together.
+    """
+    digests = {}
+    for name, tensor in named:
+        values = tensor.detach().cpu().float().contiguous().view(torch.uint8).numpy()
+        digests[name.removeprefix("module.")] = hashlib.blake2b(values.tobytes(), digest_size=16).hexdigest()
+    return hashlib.blake2b(repr(sorted(digests.items())).encode(), digest_size=16).hexdigest()
 
 
 def dtype_name(tensor: torch.Tensor) -> str:

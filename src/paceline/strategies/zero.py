@@ -1,31 +1,35 @@
-"""DeepSpeed: the ZeRO stages (Rajbhandari et al. 2020), each a class of a few lines."""
+"""DeepSpeed: the ZeRO stages (Rajbhandari et al. 2020), with and without offload, each a class of a few lines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import deepspeed
+import torch
 import torch.distributed as dist
 
 from paceline.spec.conditions import Policy
 from paceline.spec.records import LiveSettings
+from paceline.spec.suite import Recipe
 from paceline.strategies import device
-from paceline.strategies.contract import Group, LossFunction, StepOutcome
+from paceline.strategies.blueprint import Blueprint
+from paceline.strategies.contract import Group, StepOutcome
 from paceline.strategies.torch_strategy import (
     TorchGroup,
     TorchStrategy,
     build_optimiser,
-    dtype_name,
     optimiser_settings,
     qualified_name,
     state_dtype,
 )
-from paceline.workloads.contract import OptimiserSettings
+from paceline.workloads.contract import Workload
 
 
 class Zero(TorchStrategy):
     """DeepSpeed's engine around the model, with our optimiser object as its client optimiser."""
 
     stage: ClassVar[int]
+    offload: ClassVar[tuple[str, ...]] = ()
+    """Which sections of ``zero_optimization`` send state to the CPU."""
 
     def join(self) -> Group:
         """Let DeepSpeed initialise (or adopt) the group; the backend is said, never guessed."""
@@ -37,40 +41,56 @@ class Zero(TorchStrategy):
         )
         return TorchGroup()
 
-    def wrap(self, build: Callable[[], Any], loss: LossFunction, optimiser: OptimiserSettings) -> None:
+    def wrap(self, workload: Workload) -> None:
         """Build the model and hand it to ``deepspeed.initialize``."""
-        model = build().to(self.device)
-        client = build_optimiser(model.parameters(), optimiser, self.job)
+        model = self.build(Blueprint(workload, self.job))
+        trained = [p for p in model.parameters() if p.requires_grad]
+        client = build_optimiser(trained, workload.optimiser, self.job)
         self.model, self.optimiser, _, _ = deepspeed.initialize(
             model=model, optimizer=client, config=self.configuration(), dist_init_required=False
         )
-        self.loss = loss
+        self._loss = workload.loss
+
+    def build(self, blueprint: Blueprint) -> torch.nn.Module:
+        """Return the whole model on the device."""
+        return blueprint.whole().to(self.device)
 
     def configuration(self) -> dict[str, Any]:
         """Return DeepSpeed's JSON: what the cell fixes, what ``normalised`` fixes, then the variant's overlay."""
         cell = self.job.cell
+        zero: dict[str, Any] = {"stage": self.stage, **{section: {"device": "cpu"} for section in self.offload}}
         config: dict[str, Any] = {
             "train_micro_batch_size_per_gpu": cell.micro_batch,
             "gradient_accumulation_steps": cell.accumulation,
-            "zero_optimization": {"stage": self.stage},
-            # Our optimiser is torch.optim's, which DeepSpeed has no list entry for.
+            "zero_optimization": zero,
+            # Our optimiser is torch.optim's, which DeepSpeed has no list entry for, offloaded or not.
             "zero_allow_untested_optimizer": True,
+            "zero_force_ds_cpu_optimizer": False,
             # Its own timers synchronise and count differently; the harness times.
             "wall_clock_breakdown": False,
             "timers": {"throughput": {"enabled": False}},
             "steps_per_print": 10**9,
         }
+        if self.recipe is Recipe.AMP:
+            config["torch_autocast"] = {"enabled": True, "dtype": "bfloat16"}
+        if self.recipe is Recipe.BF16_MASTER:
+            config["bf16"] = {"enabled": True}
         if self.job.conditions.policy is Policy.NORMALISED:
             # DeepSpeed clips at 1.0 unless told otherwise; no other engine clips.
             config["gradient_clipping"] = 0.0
-        return merged(config, cell.settings)
+        return merged(config, cell.variant.settings)
+
+    def loss(self, batch: Any) -> torch.Tensor:
+        """Return the mean loss; the precision is DeepSpeed's own configuration."""
+        assert self._loss is not None
+        found: torch.Tensor = self._loss(self.model, batch)
+        return found
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Forward, backward and step through DeepSpeed's engine, which itself divides by the accumulation."""
-        assert self.loss is not None
         total: Any = 0.0
         for batch, last in self.observed(micro_batches):
-            loss = self.loss(self.model, batch)
+            loss = self.loss(batch)
             self.model.backward(loss)
             self.model.step()
             total = total + loss.detach() / self.job.cell.accumulation
@@ -82,24 +102,30 @@ class Zero(TorchStrategy):
         """Return what is in force, as DeepSpeed's engine and its optimiser tell it."""
         engine = self.model
         inner = getattr(self.optimiser, "optimizer", self.optimiser)
-        local = [p for group in inner.param_groups for p in group["params"]]
+        masters = self.stepped_on()
         parameters = list(engine.module.parameters())
+        own = str(parameters[0].dtype).removeprefix("torch.")
         return LiveSettings(
             world_size=engine.world_size,
             micro_batch=engine.train_micro_batch_size_per_gpu(),
             accumulation=engine.gradient_accumulation_steps(),
             gradient_clipping=engine.gradient_clipping() or None,
-            parameter_dtype=dtype_name(parameters[0]),
-            compute_dtype=dtype_name(parameters[0]),
+            parameter_dtype=own,
+            compute_dtype="bfloat16" if engine.torch_autocast_enabled() else own,
             reduction_dtype=str(engine.communication_data_type).removeprefix("torch."),
-            master_dtype=dtype_name(local[0]),
+            master_dtype=str(masters[0].dtype).removeprefix("torch."),
             optimiser_state_dtype=state_dtype(inner),
             optimiser=qualified_name(inner),
             optimiser_settings=optimiser_settings(inner),
-            parameters_total=sum(p.numel() for p in parameters),
-            optimiser_parameters_local=sum(p.numel() for p in local),
+            parameters_total=sum(getattr(p, "ds_numel", p.numel()) for p in parameters),
+            optimiser_parameters_local=sum(p.numel() for p in masters),
             backend=dist.get_backend(),
         )
+
+    def stepped_on(self) -> list[torch.Tensor]:
+        """Return what the optimiser steps on in this rank: whole parameters or partitions of them."""
+        inner = getattr(self.optimiser, "optimizer", self.optimiser)
+        return [p for group in inner.param_groups for p in group["params"]]
 
     def close(self) -> None:
         """Free DeepSpeed's hooks and buffers, then leave the group."""
@@ -114,10 +140,54 @@ class Zero0(Zero):
     stage = 0
 
 
+class Zero1(Zero):
+    """Optimiser state sharded."""
+
+    stage = 1
+
+
 class Zero2(Zero):
     """Optimiser state and gradients sharded."""
 
     stage = 2
+
+
+class Zero2Offload(Zero2):
+    """ZeRO-2 with optimiser state on the CPU. On a CPU device the code path runs and nothing is saved."""
+
+    offload = ("offload_optimizer",)
+
+
+class Zero3(Zero):
+    """Parameters sharded too; built partitioned, so that no rank ever holds the whole model."""
+
+    stage = 3
+
+    def build(self, blueprint: Blueprint) -> torch.nn.Module:
+        """Build under ``zero.Init``, then fill in one gathered parameter at a time."""
+        with deepspeed.zero.Init(config_dict_or_path=self.configuration()):
+            model = blueprint.bare()
+        for name, parameter in model.named_parameters():
+            with deepspeed.zero.GatheredParameters([parameter], modifier_rank=0), torch.no_grad():
+                if self.membership.rank == 0:
+                    parameter.copy_(blueprint.initial(name, parameter.shape))
+        return model
+
+    def full_parameters(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield every parameter gathered, one at a time (collective)."""
+        for name, parameter in self.model.named_parameters():
+            with deepspeed.zero.GatheredParameters([parameter]):
+                yield name, parameter.detach().clone()
+
+    def stepped_on(self) -> list[torch.Tensor]:
+        """Return this rank's fp32 partitions; the optimiser's own list holds them only while it steps."""
+        return list(self.optimiser.fp32_partitioned_groups_flat)
+
+
+class Zero3Offload(Zero3):
+    """ZeRO-3 with parameters and optimiser state on the CPU. On a CPU device nothing is saved."""
+
+    offload = ("offload_optimizer", "offload_param")
 
 
 def merged(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:

@@ -1,44 +1,46 @@
-"""What image classifiers share: cross-entropy, and counting right answers."""
+"""What image classifiers share: images, cross-entropy, counting right answers."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
-from paceline.workloads.contract import FlopCount, Workload
+from paceline.workloads.contract import SampleIndices, Workload
+from paceline.workloads.descriptor import Tier
+from paceline.workloads.images import Batch, images
 
 
 class Classification(Workload):
-    """Batches are (images fp32 (n, channels, height, width), labels int64 (n,))."""
+    """Batches are (images fp32 (n, channels, size, size), labels int64 (n,))."""
+
+    image_size: ClassVar[dict[Tier, int]]
+    channels: ClassVar[int] = 3
+    classes: ClassVar[dict[Tier, int]] = {"cpu": 10, "gpu": 1000}
+
+    def __init__(self, tier: Tier, dataset: str) -> None:
+        super().__init__(tier, dataset)
+        self._images = images(dataset, self.image_size[tier], self.channels, self.classes[tier])
+        self.samples = self._images.samples
+
+    def batch(self, indices: SampleIndices) -> Batch:
+        """Return training images and labels."""
+        return self._images.batch(indices)
+
+    def test_batch(self) -> Batch | None:
+        """Return held-out images and labels, or None for generated ones."""
+        return self._images.test()
 
     @abstractmethod
-    def logits(self, model: Any, images: torch.Tensor) -> torch.Tensor:
+    def logits(self, model: Any, pixels: torch.Tensor) -> torch.Tensor:
         """Return class scores of shape (n, classes)."""
 
     def loss(self, model: Any, batch: Any) -> torch.Tensor:
         """Return the mean cross-entropy of a batch."""
-        images, labels = batch
-        return torch.nn.functional.cross_entropy(self.logits(model, images), labels)
+        pixels, labels = batch
+        return torch.nn.functional.cross_entropy(self.logits(model, pixels).float(), labels)
 
     def correct(self, model: Any, batch: Any) -> int:
         """Return how many labels of a batch the highest score gets right."""
-        images, labels = batch
+        pixels, labels = batch
         with torch.no_grad():
-            return int((self.logits(model, images).argmax(dim=1) == labels).sum())
-
-    def flops(self) -> FlopCount:
-        """Count matrix products and convolutions, forward and backward, by PyTorch's dispatcher on a plain meta copy.
-
-        Element-wise operations are not counted, as usual in reported model FLOPs.
-        """
-        import numpy as np
-        from torch.utils.flop_counter import FlopCounterMode
-
-        with torch.device("meta"):
-            model = self.build()
-        images, labels = self.batch(np.arange(1))
-        with FlopCounterMode(display=False) as counter:
-            self.loss(model, (images.to("meta"), labels.to("meta"))).backward()  # type: ignore[no-untyped-call]
-        return FlopCount(
-            float(counter.get_total_flops()), "torch.utils.flop_counter, forward and backward, meta device"
-        )
+            return int((self.logits(model, pixels).argmax(dim=1) == labels).sum())

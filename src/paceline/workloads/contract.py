@@ -27,19 +27,12 @@ class OptimiserSettings:
     momentum: float = 0.0
 
 
-@dataclass(frozen=True)
-class FlopCount:
-    """Floating-point operations (a multiply-add is two) of forward and backward for one sample, and how counted."""
-
-    per_sample_training: float
-    source: str
-
-
 class Workload(ABC):
     """What is trained. Instances live inside ranks only; heavy things (model, data) are made when asked for.
 
     Attributes:
         tier: The size that was asked for.
+        dataset: The data set that was chosen; ``generated`` for the synthetic twin.
         samples: Number of training samples; global indices are ``0 .. samples - 1``.
         optimiser: Settings that every strategy applies.
     """
@@ -47,8 +40,9 @@ class Workload(ABC):
     samples: int
     optimiser: OptimiserSettings = OptimiserSettings()
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, dataset: str) -> None:
         self.tier = tier
+        self.dataset = dataset
 
     @abstractmethod
     def build(self) -> Any:
@@ -66,8 +60,8 @@ class Workload(ABC):
     def loss(self, model: Any, batch: Any) -> Any:
         """Return the mean loss of a batch as a scalar tensor; ``model`` is called like the built one."""
 
-    def flops(self) -> FlopCount | None:
-        """Return the FLOPs of training on one sample, or None when they are unknown."""
+    def stated_flops_per_sample(self) -> float | None:
+        """Return the FLOPs of training on one sample where they cannot be counted; None to have them counted."""
         return None
 
     def test_batch(self) -> Any | None:
@@ -79,8 +73,8 @@ class Workload(ABC):
         raise NotImplementedError
 
 
-def load_workload(name: str, tier: Tier) -> Workload:
+def load_workload(name: str, tier: Tier, dataset: str) -> Workload:
     """Import and make a registered workload. Called inside ranks only."""
     module, _, attribute = descriptor.get(name).implementation.partition(":")
-    workload: Workload = getattr(import_module(module), attribute)(tier)
+    workload: Workload = getattr(import_module(module), attribute)(tier, dataset)
     return workload

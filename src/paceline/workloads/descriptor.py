@@ -12,7 +12,8 @@ Tier = Literal["cpu", "gpu"]
 class WorkloadTier:
     """One size of a workload: ``cpu`` fits two cores, ``gpu`` is the paper's size."""
 
-    data: Literal["real", "synthetic"]
+    datasets: tuple[str, ...]
+    """Names, preferred first; the first that is on the machine is taken."""
     global_batch: int
     flops_per_sample_training: float
     """Rough, for estimates of time before anything ran; what is reported is counted in the rank."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paceline.workloads.contract import FlopCount, SampleIndices, Workload
+from paceline.workloads.contract import SampleIndices, Workload
 from paceline.workloads.descriptor import Tier
 
 FLOPS_PER_SAMPLE_TRAINING = 1000.0
@@ -11,8 +11,8 @@ FLOPS_PER_SAMPLE_TRAINING = 1000.0
 class FakeWorkload(Workload):
     """A batch is its own list of sample numbers."""
 
-    def __init__(self, tier: Tier) -> None:
-        super().__init__(tier)
+    def __init__(self, tier: Tier, dataset: str) -> None:
+        super().__init__(tier, dataset)
         self.samples = 3200
 
     def build(self) -> None:
@@ -26,6 +26,6 @@ class FakeWorkload(Workload):
         """Return a constant."""
         return 1.0
 
-    def flops(self) -> FlopCount:
+    def stated_flops_per_sample(self) -> float:
         """Return a stated figure, for the self-test of utilisation."""
-        return FlopCount(FLOPS_PER_SAMPLE_TRAINING, "stated by the fake workload")
+        return FLOPS_PER_SAMPLE_TRAINING

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-from collections.abc import Iterable
 
 import torch
 
@@ -26,13 +25,6 @@ def initial_value(name: str, shape: torch.Size, seed: int) -> torch.Tensor:
     if leaf == "bias":
         return torch.zeros(shape)
     return torch.empty(shape).normal_(0.0, EMBEDDING_STD, generator=generator)
-
-
-def initialise(parameters: Iterable[tuple[str, torch.nn.Parameter]], seed: int) -> None:
-    """Set every named parameter of an unsharded model in place."""
-    with torch.no_grad():
-        for name, parameter in parameters:
-            parameter.copy_(initial_value(name, parameter.shape, seed))
 
 
 def _stream(name: str, seed: int) -> int:

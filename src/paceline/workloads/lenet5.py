@@ -1,4 +1,4 @@
-"""LeNet-5 on real handwritten digits: the classic light load (LeCun et al. 1998, Proc. IEEE 86(11), section II.B)."""
+"""LeNet-5 on real images: the classic light load (LeCun et al. 1998, Proc. IEEE 86(11), section II.B)."""
 
 from typing import Any
 
@@ -6,11 +6,7 @@ import torch
 from torch import nn
 
 from paceline.workloads.classification import Classification
-from paceline.workloads.contract import OptimiserSettings, SampleIndices
-from paceline.workloads.digits import TRAINING_SAMPLES, digits
-
-SIZE = 32
-"""Pixels a side, as in the original."""
+from paceline.workloads.contract import OptimiserSettings
 
 
 class LeNet5(nn.Module):
@@ -24,10 +20,10 @@ class LeNet5(nn.Module):
         self.f6 = nn.Linear(120, 84)
         self.output = nn.Linear(84, 10)
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return scores (n, 10) of images (n, 1, 32, 32)."""
         pool = nn.functional.avg_pool2d
-        x = pool(torch.tanh(self.c1(images)), 2)
+        x = pool(torch.tanh(self.c1(pixels)), 2)
         x = pool(torch.tanh(self.c3(x)), 2).flatten(1)
         x = torch.tanh(self.c5(x))
         x = torch.tanh(self.f6(x))
@@ -36,27 +32,18 @@ class LeNet5(nn.Module):
 
 
 class LeNet5Workload(Classification):
-    """Both tiers train the same model on the same 1,437 digits; the gpu tier takes larger batches."""
+    """Both tiers train the same model on images of 32x32x1; the gpu tier takes larger batches."""
 
-    samples = TRAINING_SAMPLES
+    image_size = {"cpu": 32, "gpu": 32}
+    channels = 1
+    classes = {"cpu": 10, "gpu": 10}
     optimiser = OptimiserSettings(name="adamw", learning_rate=2e-3)
 
     def build(self) -> LeNet5:
         """Return a new LeNet-5."""
         return LeNet5()
 
-    def batch(self, indices: SampleIndices) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return images (n, 1, 32, 32) and labels (n,)."""
-        images, labels = digits(SIZE)
-        chosen = torch.from_numpy(indices)
-        return images[chosen], labels[chosen]
-
-    def test_batch(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the 360 held-out digits."""
-        images, labels = digits(SIZE)
-        return images[TRAINING_SAMPLES:], labels[TRAINING_SAMPLES:]
-
-    def logits(self, model: Any, images: torch.Tensor) -> torch.Tensor:
+    def logits(self, model: Any, pixels: torch.Tensor) -> torch.Tensor:
         """Return class scores (n, 10)."""
-        scores: torch.Tensor = model(images)
+        scores: torch.Tensor = model(pixels)
         return scores

@@ -1,0 +1,63 @@
+"""``python -m paceline.drivers.ray_tune PLAN.json``: every job of the plan as a Ray Tune trial; Tune places them."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+
+from paceline.drivers.events import Events
+from paceline.drivers.ray_cluster import cluster
+from paceline.spec.trial import LoadPlan
+
+
+def train(config: dict[str, Any]) -> None:
+    """Run one rank inside a Tune actor (executed there)."""
+    import sys
+    from time import perf_counter_ns
+
+    started_ns = perf_counter_ns()
+    reused = "paceline.rank.entry" in sys.modules
+
+    from paceline.rank.entry import run_rank
+    from paceline.strategies.contract import Membership
+
+    run_rank(config["job"]["file"], Membership(reused_process=reused), started_ns)
+
+
+class WriteReleases(tune.Callback):  # type: ignore[misc]
+    """Writes down every job as soon as Tune's controller knows that it is done."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
+        """Note a job that ended well."""
+        self._events.write("released", trial.config["job"]["id"])
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
+        """Note a job that failed."""
+        self._events.write("released", trial.config["job"]["id"], error="the Tune trial failed")
+
+
+def main(plan_path: str) -> None:
+    """Fit over all jobs, one trial each."""
+    plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
+    events = Events(plan.events_file)
+    resources = {"gpu": 1} if plan.tier == "gpu" else {"cpu": 1}
+    with cluster(plan):
+        events.write("accepting")
+        tuner = tune.Tuner(
+            tune.with_resources(train, resources),
+            param_space={"job": tune.grid_search([{"id": job.job_id, "file": job.file} for job in plan.jobs])},
+            run_config=tune.RunConfig(
+                storage_path=str(Path(plan.temp_dir) / "results"), callbacks=[WriteReleases(events)], verbose=0
+            ),
+        )
+        for job in plan.jobs:
+            events.write("submitted", job.job_id)
+        tuner.fit()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,43 @@
+"""The recipes on plain PyTorch: autocast, and bf16 weights with fp32 masters (METHOD §11)."""
+
+from typing import Any
+
+import torch
+
+from paceline.spec.suite import Recipe
+
+
+def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
+    """Return the context of a forward pass: bf16 compute under ``amp``, nothing otherwise."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=recipe is Recipe.AMP)
+
+
+def inputs(batch: Any, recipe: Recipe) -> Any:
+    """Return the batch with floating tensors in the dtype of the weights."""
+    if recipe is not Recipe.BF16_MASTER:
+        return batch
+    return tuple(tensor.bfloat16() if tensor.is_floating_point() else tensor for tensor in batch)
+
+
+def parameters_to_bf16(model: torch.nn.Module) -> None:
+    """Round the weights to bf16 in place; buffers (batch statistics) stay fp32."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16()
+
+
+class MasterWeights:
+    """Keeps an fp32 copy of bf16 weights, steps an optimiser on it, and rounds the result back."""
+
+    def __init__(self, weights: list[torch.nn.Parameter]) -> None:
+        self._weights = weights
+        self.masters = [torch.nn.Parameter(w.detach().float()) for w in weights]
+
+    def step(self, optimiser: torch.optim.Optimizer) -> None:
+        """Apply the weights' gradients to the masters and copy them back."""
+        for weight, master in zip(self._weights, self.masters, strict=True):
+            master.grad = None if weight.grad is None else weight.grad.float()
+            weight.grad = None
+        optimiser.step()
+        with torch.no_grad():
+            for weight, master in zip(self._weights, self.masters, strict=True):
+                weight.copy_(master)

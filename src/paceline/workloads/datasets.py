@@ -1,0 +1,62 @@
+"""Data sets by name, without torch: which exist on this machine, and which a workload takes.
+
+Nothing is downloaded: scikit-learn ships the digits, every machine with Python has its standard library's sources, and
+Fashion-MNIST is taken where its IDX files already are.
+"""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from paceline.spec.errors import RequestError, nearest
+
+GENERATED = "generated"
+"""Numbers without meaning in the real data's shape: isolates an engine from its input."""
+
+DATA_VARIABLE = "PACELINE_DATA"
+DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+"""Where Debian's package dataset-fashion-mnist puts its files."""
+
+
+def kind(dataset: str) -> Literal["real", "synthetic"]:
+    """Return whether a data set is real."""
+    return "synthetic" if dataset == GENERATED else "real"
+
+
+def fashion_mnist_dir() -> Path | None:
+    """Return the folder with Fashion-MNIST's four IDX files (gzipped or not), or None where there is none."""
+    named = os.environ.get(DATA_VARIABLE)
+    candidates = [Path(named), Path(named) / "fashion-mnist"] if named else []
+    for folder in [*candidates, DEBIAN_FASHION_MNIST]:
+        if all(list(folder.glob(f"{part}-{what}*")) for part in ("train", "t10k") for what in ("images", "labels")):
+            return folder
+    return None
+
+
+def available(dataset: str) -> bool:
+    """Return whether a data set is on this machine."""
+    if dataset == "fashion-mnist":
+        return fashion_mnist_dir() is not None
+    if dataset == "digits":
+        return find_spec("sklearn") is not None
+    return True
+
+
+def choose(wanted: str, offered: tuple[str, ...]) -> str:
+    """Return the data set to train on: the first offered one that is here, or the wanted one.
+
+    ``wanted`` is ``auto``, ``synthetic`` or a name. Raises RequestError for one that is not offered or not here.
+    """
+    if wanted == "auto":
+        return next((name for name in offered if available(name)), offered[-1])
+    name = GENERATED if wanted == "synthetic" else wanted
+    choices = (*dict.fromkeys((*offered, GENERATED)),)
+    if name not in choices:
+        raise RequestError(f"data {wanted!r} is not a data set of this workload: {nearest(wanted, choices)}")
+    if not available(name):
+        raise RequestError(
+            f"data set {name!r} is not on this machine: put its IDX files into a folder that {DATA_VARIABLE} names, "
+            "or apt-get install dataset-fashion-mnist"
+        )
+    return name
