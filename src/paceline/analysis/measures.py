@@ -121,7 +121,8 @@ def utilisation(cell: Cell, ranks: Sequence[RankRecord], samples: int, window_s:
     name = "model_flops_utilisation"
     flops = next((r.flops_per_sample_training for r in ranks if r.flops_per_sample_training), None)
     if flops is None:
-        return measure(name, None, "FLOPs of the workload are unknown")
+        why = next((r.flops_source for r in ranks if r.flops_source), "they were not counted")
+        return measure(name, None, f"FLOPs of the workload are unknown: {why}")
     if cell.peak is None:
         return measure(name, None, "the peak of this device has not been measured")
     if cell.peak.flops_per_s is None:

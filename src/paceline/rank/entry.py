@@ -146,7 +146,12 @@ class Rank:
             return
         from paceline.workloads.flops import FLOPS_SOURCE, count_training_flops
 
-        self.recorder.write("flops_per_sample_training", count_training_flops(workload))
+        try:
+            counted = count_training_flops(workload)
+        except Exception as error:  # a model that cannot be traced is no failed training
+            self.recorder.write("flops_source", f"not counted: {type(error).__name__}: {error}")
+            return
+        self.recorder.write("flops_per_sample_training", counted)
         self.recorder.write("flops_source", FLOPS_SOURCE)
 
     @contextmanager

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from paceline.workloads.architectures import without_values
 from paceline.workloads.contract import OptimiserSettings, SampleIndices, Workload
 from paceline.workloads.descriptor import Tier
 from paceline.workloads.text import VOCABULARY, Bytes
@@ -34,7 +35,7 @@ class DecoderWorkload(Workload):
             use_cache=False,
             attn_implementation="sdpa",
         )
-        return LlamaForCausalLM(config)
+        return without_values(LlamaForCausalLM, config)
 
     def layers(self, model: Any) -> list[Any]:
         """Return the decoder blocks."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import torch
 from transformers import ResNetConfig, ResNetForImageClassification
 
+from paceline.workloads.architectures import without_values
 from paceline.workloads.classification import Classification
 from paceline.workloads.contract import OptimiserSettings
 from paceline.workloads.descriptor import Tier
@@ -23,7 +24,7 @@ class ResNetWorkload(Classification):
     def build(self) -> Any:
         """Return a new ResNetForImageClassification."""
         config = ResNetConfig(**self._sizes[self.tier], embedding_size=64, num_labels=self.classes[self.tier])
-        return ResNetForImageClassification(config)
+        return without_values(ResNetForImageClassification, config)
 
     def layers(self, model: Any) -> list[Any]:
         """Return the residual blocks."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import torch
 from transformers import ViTConfig, ViTForImageClassification
 
+from paceline.workloads.architectures import without_values
 from paceline.workloads.classification import Classification
 from paceline.workloads.contract import OptimiserSettings
 from paceline.workloads.descriptor import Tier
@@ -32,7 +33,7 @@ class ViTWorkload(Classification):
             attention_probs_dropout_prob=0.0,
             attn_implementation="sdpa",
         )
-        return ViTForImageClassification(config)
+        return without_values(ViTForImageClassification, config)
 
     def layers(self, model: Any) -> list[Any]:
         """Return the transformer blocks."""
