@@ -97,7 +97,7 @@ def execute(run: Run, directory: RunDirectory, progress: Progress, budget_s: flo
                     break
                 progress.started(trial)
                 begun = time.monotonic()
-                result = TrialRunner(trial, directory.trial(trial), progress.tick).run()
+                result = TrialRunner(trial, directory.trial(trial), progress.tick, run.suite.import_path).run()
                 progress.ended(trial, result, time.monotonic() - begun)
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED

@@ -1,5 +1,6 @@
 """Finding and reading suites: built-in by name, anybody's by file. Every error names the key and the fix."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
@@ -8,9 +9,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from paceline.spec.errors import RequestError, nearest
-from paceline.spec.suite import Comparison, Expectation, Load, Peak, Suite
+from paceline.spec.suite import Comparison, Expectation, Load, Peak, Suite, Variant
 
-_MODELS: tuple[type[BaseModel], ...] = (Suite, Comparison, Load, Peak, Expectation)
+_MODELS: tuple[type[BaseModel], ...] = (Suite, Comparison, Load, Peak, Expectation, Variant)
 _BUILT_IN = files("paceline") / "suites"
 
 
@@ -29,12 +30,31 @@ def load_suite(name: str) -> Suite:
             raise RequestError(f"suite file {name} does not exist") from None
         except (OSError, UnicodeDecodeError) as error:
             raise RequestError(f"suite file {name} cannot be read: {error}") from error
-        return parse_suite(text, name)
+        return _at_home(parse_suite(text, name), path.resolve().parent)
     if name not in built_in_suites():
         raise RequestError(
             f"unknown suite {name!r}: {nearest(name, built_in_suites())}; or give a file ending in .yaml"
         )
     return parse_suite((_BUILT_IN / f"{name}.yaml").read_text(), name)
+
+
+def _at_home(suite: Suite, folder: Path) -> Suite:
+    """Return the suite with files that it names read, and its folder as a place for the user's modules."""
+    variants = {name: _with_settings_file(name, variant, folder) for name, variant in suite.variants.items()}
+    return suite.model_copy(update={"import_path": str(folder), "variants": variants})
+
+
+def _with_settings_file(name: str, variant: Variant, folder: Path) -> Variant:
+    if variant.settings_file is None:
+        return variant
+    path = folder / variant.settings_file
+    try:
+        settings = json.loads(path.read_text())
+    except OSError as error:
+        raise RequestError(f"variant {name!r}: settings_file {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise RequestError(f"variant {name!r}: settings_file {path} is not JSON: {error}") from error
+    return variant.model_copy(update={"settings": {**settings, **variant.settings}, "settings_file": None})
 
 
 def parse_suite(text: str, source: str) -> Suite:

@@ -28,10 +28,11 @@ Tick = Callable[[int], None]
 class TrialRunner:
     """Runs one trial and leaves nothing of it on the machine but its folder."""
 
-    def __init__(self, trial: Trial, directory: TrialDirectory, tick: Tick) -> None:
+    def __init__(self, trial: Trial, directory: TrialDirectory, tick: Tick, import_path: str | None = None) -> None:
         self._trial = trial
         self._directory = directory
         self._tick = tick
+        self._import_path = import_path
         self._launcher = launchers.get(trial.cell.engine.launcher)
         self._marker = f"{TRIAL_MARKER}={uuid.uuid4().hex}"
         self._ports: list[int] = []
@@ -124,7 +125,9 @@ class TrialRunner:
             python=sys.executable,
             temp_dir=self._temp_dir,
             port=port,
-            environment=base_environment(self._trial.conditions, self._trial.cell.tier, self._temp_dir, markers),
+            environment=base_environment(
+                self._trial.conditions, self._trial.cell.tier, self._temp_dir, markers, self._import_path
+            ),
         )
 
     def _clean_up(self, shared_before: set[str], since_ns: int) -> list[str]:

@@ -38,8 +38,11 @@ def scripts_dir() -> Path:
     return Path(sysconfig.get_path("scripts"))
 
 
-def base_environment(conditions: Conditions, tier: str, temp_dir: Path, markers: dict[str, str]) -> dict[str, str]:
+def base_environment(
+    conditions: Conditions, tier: str, temp_dir: Path, markers: dict[str, str], import_path: str | None = None
+) -> dict[str, str]:
     """Return the complete environment of a trial's processes before its launcher adds to it."""
+    searched = [p for p in (import_path, os.environ.get("PYTHONPATH")) if p]
     dropped = _FOREIGN_PREFIXES + (_TUNING_PREFIXES if conditions.policy is Policy.NORMALISED else ())
     inherited = {k: v for k, v in os.environ.items() if k not in _FOREIGN and (k in _KEPT or not k.startswith(dropped))}
     return {
@@ -57,6 +60,7 @@ def base_environment(conditions: Conditions, tier: str, temp_dir: Path, markers:
         "TOKENIZERS_PARALLELISM": "false",
         "RAY_USAGE_STATS_ENABLED": "0",
         "PYTHONUNBUFFERED": "1",
+        **({"PYTHONPATH": os.pathsep.join(searched)} if searched else {}),
         **markers,
     }
 

@@ -45,7 +45,7 @@ class Cell(Model):
         more = [f"a{self.accumulation}"] if self.accumulation > 1 else []
         more += [self.recipe] if self.recipe is not Recipe.FP32 else []
         more += [self.dataset] if self.data == "synthetic" and self.workload != "fake" else []
-        return "-".join([self.category, self.workload, self.engine.slug, shape, *more])
+        return "-".join([self.category, self.workload.replace(":", "."), self.engine.slug, shape, *more])
 
     @property
     def global_batch(self) -> int:

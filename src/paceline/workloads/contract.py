@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +35,16 @@ class Workload(ABC):
         dataset: The data set that was chosen; ``generated`` for the synthetic twin.
         samples: Number of training samples; global indices are ``0 .. samples - 1``.
         optimiser: Settings that every strategy applies.
+        global_batch: Samples of one optimiser step (a suite may say another; built-in ones state it per tier).
+        data: Whether the samples are ``real`` or ``synthetic``: printed beside every figure.
     """
 
     samples: int
     optimiser: OptimiserSettings = OptimiserSettings()
+    global_batch: int = 32
+    data: Literal["real", "synthetic"] = "synthetic"
 
-    def __init__(self, tier: Tier, dataset: str) -> None:
+    def __init__(self, tier: Tier = "cpu", dataset: str = "own") -> None:
         self.tier = tier
         self.dataset = dataset
 
@@ -74,7 +78,8 @@ class Workload(ABC):
 
 
 def load_workload(name: str, tier: Tier, dataset: str) -> Workload:
-    """Import and make a registered workload. Called inside ranks only."""
-    module, _, attribute = descriptor.get(name).implementation.partition(":")
+    """Import and make a workload, registered or ``module:Class``. Called inside ranks and checks only."""
+    implementation = name if descriptor.is_own(name) else descriptor.get(name).implementation
+    module, _, attribute = implementation.partition(":")
     workload: Workload = getattr(import_module(module), attribute)(tier, dataset)
     return workload

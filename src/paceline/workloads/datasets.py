@@ -19,9 +19,13 @@ DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package dataset-fashion-mnist puts its files."""
 
 
+OWN_REAL, OWN_SYNTHETIC = "own", "own-synthetic"
+"""Data of a user's own class, which says itself whether it is real."""
+
+
 def kind(dataset: str) -> Literal["real", "synthetic"]:
     """Return whether a data set is real."""
-    return "synthetic" if dataset == GENERATED else "real"
+    return "synthetic" if dataset in (GENERATED, OWN_SYNTHETIC) else "real"
 
 
 def fashion_mnist_dir() -> Path | None:
@@ -51,6 +55,8 @@ def choose(wanted: str, offered: tuple[str, ...]) -> str:
     if wanted == "auto":
         return next((name for name in offered if available(name)), offered[-1])
     name = GENERATED if wanted == "synthetic" else wanted
+    if name == GENERATED and set(offered) & {OWN_REAL, OWN_SYNTHETIC}:
+        raise RequestError("a class of your own has no generated twin: leave data out, or let its batches be generated")
     choices = (*dict.fromkeys((*offered, GENERATED)),)
     if name not in choices:
         raise RequestError(f"data {wanted!r} is not a data set of this workload: {nearest(wanted, choices)}")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from paceline.spec import registry
+from paceline.spec.errors import RequestError
 
 Tier = Literal["cpu", "gpu"]
 
@@ -32,7 +33,24 @@ class WorkloadDescriptor:
     selftest_only: bool = False
 
 
+_OWN: dict[str, WorkloadDescriptor] = {}
+
+
+def remember(descriptor: WorkloadDescriptor) -> None:
+    """Make a user's own class known under its ``module:Class``, once a child process has described it."""
+    _OWN[descriptor.name] = descriptor
+
+
+def is_own(name: str) -> bool:
+    """Return whether a workload is named by its class, ``module:Class``, instead of registered."""
+    return ":" in name
+
+
 def get(name: str) -> WorkloadDescriptor:
-    """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
+    """Return the descriptor of a registered name or a remembered class. Raises RequestError, offering nearest names."""
+    if is_own(name):
+        if name not in _OWN:
+            raise RequestError(f"workload {name!r} has not been described yet")
+        return _OWN[name]
     found: WorkloadDescriptor = registry.load("workloads", name)
     return found
