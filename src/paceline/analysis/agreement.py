@@ -19,8 +19,8 @@ from paceline.store.run_directory import TrialRecords
 
 SCREENED_STEPS = 12
 LOSS_TOLERANCE = {Recipe.FP32: 1e-4, Recipe.AMP: 2**-8, Recipe.BF16_MASTER: 2**-8}
-"""Relative. In fp32 the same work agrees to about 1e-6 over twelve steps; clipping at 1.0 shows as 1e-1. bf16 keeps
-eight bits: rounding in another order moves losses by up to its unit roundoff, 2^-8, and was seen to move them by 3e-4."""
+"""Relative. In fp32 the same work agrees to about 1e-6 over twelve steps, and clipping at 1.0 shows as 1e-1.
+bf16 keeps eight bits: rounding in another order may move a loss by its unit roundoff 2^-8 (3e-4 was seen)."""
 
 
 class SameWork(Model):
