@@ -10,7 +10,7 @@ from conftest import fake_suite
 from paceline.bench.machine import inspect_machine
 from paceline.bench.plan import Filters, block_order, make_plan, select
 from paceline.bench.request import seconds
-from paceline.bench.suites import built_in_suites, load_suite, parse_suite
+from paceline.bench.suites import built_in_suites, load_suite, override, parse_suite
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.errors import RequestError
@@ -97,6 +97,29 @@ def test_what_cannot_run_is_refused_with_the_reason(change: tuple[str, str], sai
 def test_a_wrong_suite_is_refused_by_key_and_value(text: str, said: str) -> None:
     with pytest.raises(RequestError, match=said):
         parse_suite(text, "test")
+
+
+def test_set_overrides_one_key_of_all_comparisons_or_one_by_path() -> None:
+    suite = override(load_suite("quick"), ("steps=7", "blocks=2", "comparisons.1.warm_up_steps=0", "load={jobs: 3}"))
+    assert {c.steps for c in suite.comparisons} == {7}
+    assert {c.load.jobs for c in suite.comparisons} == {3}
+    assert suite.blocks == 2
+    assert [c.warm_up_steps for c in suite.comparisons][:2] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ("steps", "key=value"),
+        ("stepz=3", "did you mean 'steps'"),
+        ("steps=zero", "is 'zero'"),
+        ("comparisons.9.steps=3", "there is no '9'"),
+        ("comparisons.0.stepz=3", "did you mean 'steps'"),
+    ],
+)
+def test_a_wrong_override_is_refused(assignment: str, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        override(load_suite("quick"), (assignment,))
 
 
 def test_filters_keep_what_they_name_and_refuse_what_is_not_there() -> None:

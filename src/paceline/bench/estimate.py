@@ -28,10 +28,8 @@ def trial_s(trial: Trial) -> float:
     if isinstance(launcher, LoadLauncher):
         # One cluster; workers start once and are reused.
         return launcher.startup_estimate_s + rank_s + rounds * training_s(cell) + CLEAN_UP_S
-    # Every job starts a launcher of its own, and as many start at once as there are slots, on the same cores.
-    crowded = min(slots, cell.load.jobs) if cell.load.many else 1
-    starting_s = launcher.startup_estimate_s * (1 + crowded) / 2 + rank_s
-    return rounds * (starting_s + training_s(cell)) + CLEAN_UP_S
+    # Every job starts a launcher of its own.
+    return rounds * (launcher.startup_estimate_s + rank_s + training_s(cell)) + CLEAN_UP_S
 
 
 def training_s(cell: Cell) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 from paceline.bench import estimate, own
 from paceline.bench.machine import inspect_machine, installed_versions
 from paceline.bench.plan import Filters, Plan, make_plan, select
-from paceline.bench.suites import load_suite
+from paceline.bench.suites import load_suite, override
 from paceline.spec.conditions import Conditions, Policy
 from paceline.spec.errors import RequestError, nearest
 from paceline.spec.run import Run
@@ -39,13 +39,14 @@ def requested(
     blocks: int | None = None,
     conditions: str = "normalised",
     seed: int = 0,
+    assignments: tuple[str, ...] = (),
 ) -> tuple[Run, Plan]:
     """Return the run that was asked for and its plan. Raises RequestError."""
     if suite_name is None:
         raise RequestError("no suite was named: paceline run quick, or paceline list suites")
     if conditions not in set(Policy):
         raise RequestError(f"unknown conditions {conditions!r}: {nearest(conditions, list(Policy))}")
-    suite = select(load_suite(suite_name), Filters(engines, workloads, category))
+    suite = select(override(load_suite(suite_name), assignments), Filters(engines, workloads, category))
     own.describe_all(suite)
     if blocks is not None:
         suite = suite.model_copy(update={"blocks": blocks, "minimum_blocks": min(blocks, suite.minimum_blocks)})

@@ -71,6 +71,50 @@ def parse_suite(text: str, source: str) -> Suite:
         raise RequestError(f"suite {source}: " + "; ".join(_explain(e) for e in error.errors()[:3])) from error
 
 
+def override(suite: Suite, assignments: tuple[str, ...]) -> Suite:
+    """Return the suite with ``key=value`` applied: a key of the suite, of all comparisons, or a dotted path.
+
+    Raises RequestError for an unknown key or a value that does not fit.
+    """
+    data = suite.model_dump(mode="json")
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise RequestError(f"--set {assignment!r} is not of the form key=value")
+        try:
+            parsed = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise RequestError(f"--set {key}: {value!r} is not a YAML value") from error
+        _assign(data, key, parsed)
+    try:
+        return Suite.model_validate(data)
+    except ValidationError as error:
+        raise RequestError("--set: " + "; ".join(_explain(e) for e in error.errors()[:3])) from error
+
+
+def _assign(data: dict[str, Any], key: str, value: Any) -> None:
+    if "." not in key and key in Comparison.model_fields and key not in Suite.model_fields:
+        for comparison in data["comparisons"]:
+            comparison[key] = value
+        return
+    place: Any = data
+    *parts, last = key.split(".")
+    for part in parts:
+        place = _step_into(place, part, key)
+    if isinstance(place, dict) and (last in place or place is not data):
+        place[last] = value
+        return
+    raise RequestError(f"--set {key}: {nearest(last, [*Suite.model_fields, *Comparison.model_fields])}")
+
+
+def _step_into(place: Any, part: str, key: str) -> Any:
+    try:
+        return place[int(part)] if isinstance(place, list) else place[part]
+    except (KeyError, IndexError, ValueError, TypeError):
+        known = [str(i) for i in range(len(place))] if isinstance(place, list) else list(place)
+        raise RequestError(f"--set {key}: there is no {part!r}: {nearest(part, known)}") from None
+
+
 def _explain(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":

@@ -26,6 +26,9 @@ def run(
     engines: Annotated[str, typer.Option(help="Only these engines, separated by commas.")] = "",
     workloads: Annotated[str, typer.Option(help="Only these workloads, separated by commas.")] = "",
     category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: a key of the suite, of all comparisons, or a path.")
+    ] = None,
     blocks: Annotated[int | None, typer.Option(min=1, help="Number of blocks instead of the suite's.")] = None,
     budget: Annotated[str | None, typer.Option(help="Start no trial that would end later, e.g. 90s, 10m, 2h.")] = None,
     conditions: Annotated[str, typer.Option(help="normalised or as-shipped.")] = "normalised",
@@ -54,6 +57,7 @@ def run(
             blocks=blocks,
             conditions=conditions,
             seed=seed,
+            assignments=tuple(assignments or ()),
         )
     if dry_run:
         _print_plan(record, plan, as_json=json)

@@ -10,7 +10,7 @@ class DeepSpeedLauncher(JobLauncher):
 
     name = "deepspeed"
     modules = ("torch", "deepspeed")
-    startup_estimate_s = 7.0
+    startup_estimate_s = 5.5
 
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:
         """Return the deepspeed command line.

@@ -10,7 +10,7 @@ class TorchrunLauncher(JobLauncher):
 
     name = "torchrun"
     modules = ("torch",)
-    startup_estimate_s = 4.0
+    startup_estimate_s = 3.0
 
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:
         """Return the torchrun command line; the loopback address avoids a host name that may not resolve."""

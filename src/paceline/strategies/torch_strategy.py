@@ -161,32 +161,42 @@ class SoloTorchStrategy(TorchStrategy):
         return Solo()
 
 
-def build_optimiser(parameters: Any, settings: OptimiserSettings, job: Job) -> torch.optim.Optimizer:
+def build_optimiser(
+    parameters: list[torch.nn.Parameter], settings: OptimiserSettings, job: Job
+) -> torch.optim.Optimizer:
     """Return the optimiser that every strategy uses; under ``normalised`` its implementation is fixed as well.
 
-    Raises ValueError for an optimiser that is not known here.
+    Raises ValueError for an optimiser that is not known here, or when nothing is trained.
     """
+    if not parameters:
+        raise ValueError("every parameter is frozen: there is nothing to train")
     implementation: dict[str, Any] = {}
     if job.conditions.policy is Policy.NORMALISED:
         implementation = {"foreach": False, "fused": False}
+    groups = _groups(parameters, settings)
     if settings.name == "adamw":
         return torch.optim.AdamW(
-            parameters,
-            lr=settings.learning_rate,
-            betas=settings.betas,
-            eps=settings.epsilon,
-            weight_decay=settings.weight_decay,
-            **implementation,
+            groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, **implementation
         )
     if settings.name == "sgd":
-        return torch.optim.SGD(
-            parameters,
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            weight_decay=settings.weight_decay,
-            **implementation,
-        )
+        return torch.optim.SGD(groups, lr=settings.learning_rate, momentum=settings.momentum, **implementation)
     raise ValueError(f"unknown optimiser {settings.name!r}: use 'adamw' or 'sgd'")
+
+
+def _groups(parameters: list[torch.nn.Parameter], settings: OptimiserSettings) -> list[dict[str, Any]]:
+    """Return one group, or two where some parameters are spared weight decay."""
+    decayed = [p for p in parameters if _dimensions(p) >= settings.decay_from_dimensions]
+    spared = [p for p in parameters if _dimensions(p) < settings.decay_from_dimensions]
+    groups = [
+        {"params": decayed, "weight_decay": settings.weight_decay},
+        {"params": spared, "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
+
+
+def _dimensions(parameter: torch.nn.Parameter) -> int:
+    """Return the number of dimensions of the whole parameter; ZeRO-3 keeps it beside its partition."""
+    return len(getattr(parameter, "ds_shape", parameter.shape))
 
 
 def weights_digest(named: Iterator[tuple[str, torch.Tensor]]) -> str:

@@ -25,6 +25,8 @@ class OptimiserSettings:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     momentum: float = 0.0
+    decay_from_dimensions: int = 0
+    """Weight decay only for parameters of at least so many dimensions; 2 spares biases and norms (two groups)."""
 
 
 class Workload(ABC):
