@@ -56,7 +56,7 @@ TRAINED = (
 def ranks_of(run: Path, engine: str) -> list[list[RankRecord]]:
     """Return the rank records of every job of an engine's only trial."""
     slug = engine.replace("/", "-")
-    (trial,) = run.glob(f"trials/*-{slug}-*")
+    (trial,) = run.glob(f"trials/*-{slug}-[0-9]*")
     return [read_ranks(job) for job in sorted((trial / "jobs").iterdir())]
 
 

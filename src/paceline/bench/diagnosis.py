@@ -212,7 +212,9 @@ def _probes() -> Iterator[Check]:
     if missing_modules(("torch",)):
         return
     status, output = _child("paceline.drivers.gloo_average", PROBE_PATIENCE_S)
-    answer = output.strip().splitlines()[-1] if output.strip() else "no answer"
+    lines = output.strip().splitlines() or ["no answer"]
+    # Libraries may warn after the answer, while ranks leave.
+    answer = next((line for line in lines if line.startswith("ddp ")), lines[-1])
     right = status == 0 and answer == "ddp 1.5 fsdp2 1.5"
     yield Check(
         name="gloo averages 1 and 2",

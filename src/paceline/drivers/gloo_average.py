@@ -13,6 +13,8 @@ from torch.distributed.fsdp import fully_shard
 from torch.multiprocessing.spawn import spawn
 from torch.nn.parallel import DistributedDataParallel
 
+from paceline.strategies.torch_strategy import leave_group
+
 
 def _gradient(model: torch.nn.Module, value: float) -> float:
     """Return the gradient of a model with one weight after a backward pass with input ``value``."""
@@ -23,16 +25,23 @@ def _gradient(model: torch.nn.Module, value: float) -> float:
     return float(whole.sum())
 
 
+def _ddp_average(value: float) -> float:
+    return _gradient(DistributedDataParallel(torch.nn.Linear(1, 1, bias=False)), value)
+
+
+def _fsdp2_average(value: float) -> float:
+    model = torch.nn.Linear(1, 1, bias=False)
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    return _gradient(model, value)
+
+
 def probe(rank: int, rendezvous: str) -> None:
     """Run one of two ranks; rank 0 prints the averages."""
     dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
-    ddp = _gradient(DistributedDataParallel(torch.nn.Linear(1, 1, bias=False)), rank + 1.0)
-    sharded = torch.nn.Linear(1, 1, bias=False)
-    fully_shard(sharded, mesh=init_device_mesh("cpu", (2,)))
-    fsdp2 = _gradient(sharded, rank + 1.0)
+    ddp, fsdp2 = _ddp_average(rank + 1.0), _fsdp2_average(rank + 1.0)
     if rank == 0:
         print(f"ddp {ddp:g} fsdp2 {fsdp2:g}", flush=True)
-    dist.destroy_process_group()
+    leave_group()
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """What strategies on PyTorch share: device, optimiser, group, the read-back of live objects."""
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -34,7 +35,7 @@ class TorchStrategy(Strategy):
         self.device = device.device_of(job, membership)
         self.model: Any = None
         self.optimiser: Any = None
-        self.masters: MasterWeights | None = None
+        self.master_weights: MasterWeights | None = None
         self._loss: Callable[[Any, Any], Any] | None = None
         self._seen_micro_batch = 0
         self._seen_accumulation = 0
@@ -62,8 +63,8 @@ class TorchStrategy(Strategy):
         self.model, self._loss = model, workload.loss
         trained = [p for p in model.parameters() if p.requires_grad]
         if self.recipe is Recipe.BF16_MASTER:
-            self.masters = MasterWeights(trained)
-            trained = self.masters.masters
+            self.master_weights = MasterWeights(trained)
+            trained = self.master_weights.masters
         self.optimiser = build_optimiser(trained, workload.optimiser, self.job)
 
     @property
@@ -96,8 +97,8 @@ class TorchStrategy(Strategy):
         total = torch.zeros((), device=self.device)
         for batch, last in self.observed(micro_batches):
             total += self.backward(batch, last=last)
-        if self.masters is not None:
-            self.masters.step(self.optimiser)
+        if self.master_weights is not None:
+            self.master_weights.step(self.optimiser)
         else:
             self.optimiser.step()
         return StepOutcome(total, applied=True)
@@ -148,9 +149,10 @@ class TorchStrategy(Strategy):
         )
 
     def close(self) -> None:
-        """Leave the group, unless the launcher owns it."""
+        """Free the training state, then leave the group, unless the launcher owns it."""
+        self.model = self.optimiser = self.master_weights = None
         if dist.is_initialized() and not self.membership.joined:
-            dist.destroy_process_group()
+            leave_group()
 
 
 class SoloTorchStrategy(TorchStrategy):
@@ -159,6 +161,17 @@ class SoloTorchStrategy(TorchStrategy):
     def join(self) -> Group:
         """Return the group of one."""
         return Solo()
+
+
+def leave_group() -> None:
+    """Destroy the default group when nothing refers to it any more and no rank is still in a collective.
+
+    A gloo group that lives on until the interpreter ends aborts the process ("terminate called without an active
+    exception", one exit in five here), and a finished training would look like a crash.
+    """
+    gc.collect()
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 def build_optimiser(
