@@ -1,5 +1,6 @@
 """The measured loop: first step apart, warm-up, then the timed window (METHOD §1)."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from paceline.rank.sampling import Sampler, StepSamples
 from paceline.spec.records import Phase, PhaseSpan
 from paceline.strategies.contract import Group, Strategy
+
+PREPARED_STEPS = 10_000
+"""Steps of a window whose samples are chosen before it begins; more would only cost memory."""
 
 Clock = Callable[[], int]
 """Nanoseconds; one clock for all processes of a host."""
@@ -26,13 +30,24 @@ class Feed:
     wait_ns: int = 0
     samples_per_step: list[int] = field(default_factory=list)
     padded_per_step: list[int] = field(default_factory=list)
+    _ahead: deque[StepSamples] = field(default_factory=deque)
+
+    def prepare(self, steps: int) -> None:
+        """Choose the samples of the next steps now: choosing them inside a window would be part of its figure."""
+        for _ in range(min(steps, PREPARED_STEPS) - len(self._ahead)):
+            self._choose()
 
     def next_step(self) -> Iterator[Any]:
         """Return the micro-batches of the next optimiser step."""
+        if not self._ahead:
+            self._choose()
+        return self._batches(self._ahead.popleft())
+
+    def _choose(self) -> None:
         samples = self.sampler.step(len(self.samples_per_step))
         self.samples_per_step.append(sum(len(m) for m in samples.micro_batches))
         self.padded_per_step.append(samples.padded)
-        return self._batches(samples)
+        self._ahead.append(samples)
 
     def _batches(self, samples: StepSamples) -> Iterator[Any]:
         for indices in samples.micro_batches:
@@ -76,6 +91,7 @@ def run_loop(
 
     def train(first: int, count: int) -> tuple[int, int]:
         """Run steps between two barriers; return the times of the edges."""
+        feed.prepare(count)
         group.barrier()
         start = clock()
         for number in range(first, first + count):

@@ -1,15 +1,10 @@
-"""The recipes on plain PyTorch: autocast, and bf16 weights with fp32 masters (METHOD §11)."""
+"""The recipe ``bf16-master`` on plain PyTorch: bf16 weights with fp32 masters (METHOD §11)."""
 
 from typing import Any
 
 import torch
 
 from paceline.spec.suite import Recipe
-
-
-def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
-    """Return the context of a forward pass: bf16 compute under ``amp``, nothing otherwise."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=recipe is Recipe.AMP)
 
 
 def inputs(batch: Any, recipe: Recipe) -> Any:

@@ -54,7 +54,10 @@ class TorchStrategy(Strategy):
     def loss(self, batch: Any) -> torch.Tensor:
         """Return the mean loss of a micro-batch, in the recipe's precision."""
         assert self._loss is not None
-        with precision.autocast(self.recipe, self.device):
+        if self.recipe is not Recipe.AMP:
+            plain: torch.Tensor = self._loss(self.model, batch)
+            return plain
+        with torch.autocast(self.device.type, torch.bfloat16):
             found: torch.Tensor = self._loss(self.model, batch)
         return found
 
@@ -94,21 +97,20 @@ class TorchStrategy(Strategy):
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Accumulate gradients of the step's mean loss, then apply them."""
         self.optimiser.zero_grad(set_to_none=True)
-        total = torch.zeros((), device=self.device)
-        for batch, last in self.observed(micro_batches):
-            total += self.backward(batch, last=last)
+        shares = [self.backward(batch, last=last) for batch, last in self.observed(micro_batches)]
         if self.master_weights is not None:
             self.master_weights.step(self.optimiser)
         else:
             self.optimiser.step()
-        return StepOutcome(total, applied=True)
+        return StepOutcome(_sum(shares), applied=True)
 
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:  # noqa: ARG002 - subclasses synchronise on the last
         """Add the gradient of this micro-batch's share of the step's loss; return that share."""
-        share = self.loss(batch) / self.job.cell.accumulation
+        share = self.loss(batch)
+        if self.job.cell.accumulation > 1:
+            share = share / self.job.cell.accumulation
         share.backward()  # type: ignore[no-untyped-call]
-        detached: torch.Tensor = share.detach()
-        return detached
+        return share.detach()
 
     def evaluate(self, correct: Callable[[Any, Any], int], batch: Any) -> int:
         """Return ``correct(model, batch)`` with the model in evaluation mode."""
@@ -161,6 +163,11 @@ class SoloTorchStrategy(TorchStrategy):
     def join(self) -> Group:
         """Return the group of one."""
         return Solo()
+
+
+def _sum(shares: list[torch.Tensor]) -> torch.Tensor:
+    """Return the step's loss without a copy where there is only one share: small steps would feel it."""
+    return shares[0] if len(shares) == 1 else torch.stack(shares).sum()
 
 
 def leave_group() -> None:

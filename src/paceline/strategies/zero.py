@@ -88,15 +88,14 @@ class Zero(TorchStrategy):
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Forward, backward and step through DeepSpeed's engine, which itself divides by the accumulation."""
-        total: Any = 0.0
-        for batch, last in self.observed(micro_batches):
+        shares = []
+        for batch, _ in self.observed(micro_batches):
             loss = self.loss(batch)
             self.model.backward(loss)
             self.model.step()
-            total = total + loss.detach() / self.job.cell.accumulation
-            if last:
-                applied = bool(self.model.was_step_applied())
-        return StepOutcome(total, applied)
+            shares.append(loss.detach())
+        mean = shares[0] if len(shares) == 1 else torch.stack(shares).mean()
+        return StepOutcome(mean, applied=bool(self.model.was_step_applied()))
 
     def live(self) -> LiveSettings:
         """Return what is in force, as DeepSpeed's engine and its optimiser tell it."""

@@ -1,0 +1,148 @@
+"""What the harness's loop costs a timed step: the same wrapped objects, driven by it and by a plain loop, in turns.
+
+    python benchmarks/overhead.py [--workload lenet5] [--strategies ddp,zero2] [--blocks 40] [--steps 20]
+
+Each block runs four windows in one process, harness-plain-plain-harness or the mirror image, so that drift cancels; a
+block gives one ratio. Printed: the pseudo-median of harness/plain over blocks with a 95 % interval (Wilcoxon).
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from itertools import combinations_with_replacement
+from pathlib import Path
+from time import perf_counter_ns
+
+import numpy as np
+
+from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.spec.conditions import Conditions
+from paceline.spec.engine import EngineName
+from paceline.spec.suite import Category, Load
+from paceline.spec.trial import Cell, Job
+from paceline.workloads import datasets, descriptor
+
+
+def main() -> None:
+    """Start two ranks (one for ``single``) a strategy and print one line each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workload", default="lenet5")
+    parser.add_argument("--strategies", default="single,ddp,fsdp2,zero0,zero2,zero3")
+    parser.add_argument("--blocks", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=20, help="per window")
+    arguments = parser.parse_args()
+    print(f"{arguments.workload}: {arguments.blocks} blocks of 4 windows of {arguments.steps} steps; harness / plain")
+    for strategy in arguments.strategies.split(","):
+        ratios = _measure(arguments.workload, strategy, arguments.blocks, arguments.steps)
+        low, middle, high = _interval([float(np.log(r)) for r in ratios])
+        print(f"{strategy:14} {middle:.4f}  [{low:.4f}, {high:.4f}]", flush=True)
+
+
+def _measure(workload: str, strategy: str, blocks: int, steps: int) -> list[float]:
+    ranks = 1 if strategy == "single" else 2
+    tier = descriptor.get(workload).tiers["cpu"]
+    with tempfile.TemporaryDirectory() as folder:
+        cell = Cell(
+            comparison=0, category=Category.MODERATE_COMPLEXITY, workload=workload, tier="cpu", data="real",
+            dataset=datasets.choose("auto", tier.datasets), engine=EngineName("torchrun", strategy), load=Load(),
+            ranks=ranks, micro_batch=tier.global_batch // ranks, accumulation=1, samples=None, incomplete_batch="drop",
+            warm_up_steps=0, steps=steps, evaluate=False, oversubscribe=False, timeout_s=600,
+        )  # fmt: skip
+        job = Job(
+            trial_id="overhead", job_id=0, cell=cell, seed=0, conditions=Conditions(), devices=(0, 1), lease_dir=folder,
+            out_dir=folder, tree_marker="PACELINE_TRIAL=overhead", alone=True,
+        )  # fmt: skip
+        (Path(folder) / "job.json").write_text(job.model_dump_json())
+        command = [
+            str(scripts_dir() / "torchrun"), "--standalone", "--nproc-per-node", str(ranks), __file__, "--rank", folder,
+            str(blocks),
+        ]  # fmt: skip
+        environment = base_environment(Conditions(), "cpu", Path(folder), {})
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr[-3000:])
+        return list(json.loads((Path(folder) / "ratios.json").read_text()))
+
+
+def _interval(values: list[float], confidence: float = 0.95) -> tuple[float, float, float]:
+    """Return exp of (low, Hodges-Lehmann estimate, high); the interval inverts the Wilcoxon signed-rank test."""
+    from scipy.stats import norm
+
+    walsh = sorted((a + b) / 2 for a, b in combinations_with_replacement(values, 2))
+    n = len(values)
+    spread = (n * (n + 1) * (2 * n + 1) / 24) ** 0.5
+    cut = max(0, int(n * (n + 1) / 4 - norm.ppf(0.5 + confidence / 2) * spread))
+    return tuple(float(np.exp(x)) for x in (walsh[cut], statistics.median(walsh), walsh[-1 - cut]))  # type: ignore[return-value]
+
+
+def rank(folder: str, blocks: int) -> None:
+    """Be one rank: wrap once, then alternate windows."""
+    from paceline.rank import conditions
+    from paceline.rank.lease import leased_cores
+    from paceline.rank.loop import Feed, run_loop
+    from paceline.rank.sampling import Sampler
+    from paceline.strategies.contract import Membership, load_strategy
+    from paceline.workloads.contract import load_workload
+
+    job = Job.model_validate_json((Path(folder) / "job.json").read_text())
+    cell, membership = job.cell, Membership.from_environment()
+    with leased_cores(job):
+        strategy = load_strategy(job, membership)
+        workload = load_workload(cell.workload, "cpu", cell.dataset)
+        conditions.apply(job.conditions)
+        group = strategy.join()
+        strategy.wrap(workload)
+        sampler = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 0, "drop")
+        feed = Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
+        # As many different batches as the harness takes, chosen beforehand: repeated ones would stay in the cache.
+        other = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 1, "drop")
+        batches = iter([other.step(n).micro_batches[0] for n in range((2 * blocks + 2) * cell.steps)])
+
+        def harness() -> int:
+            loop = run_loop(
+                strategy, feed, group, perf_counter_ns, warm_up_steps=0, steps=cell.steps, at_edge=lambda _edge: None
+            )
+            return loop.window_ns[1] - loop.window_ns[0]
+
+        def plain() -> int:
+            group.barrier()
+            start = perf_counter_ns()
+            for _ in range(cell.steps):
+                _plain_step(strategy, workload, next(batches))
+            group.barrier()
+            return perf_counter_ns() - start
+
+        for warm in (harness, plain, harness, plain):
+            warm()
+        ratios = []
+        for block in range(blocks):
+            order = (harness, plain, plain, harness) if block % 2 == 0 else (plain, harness, harness, plain)
+            times = [(window is harness, window()) for window in order]
+            ratios.append(sum(t for ours, t in times if ours) / sum(t for ours, t in times if not ours))
+        if membership.rank == 0:
+            (Path(folder) / "ratios.json").write_text(json.dumps(ratios))
+        strategy.close()
+
+
+def _plain_step(strategy: object, workload: object, indices: object) -> None:
+    """What a person would write: torch's loop, or DeepSpeed's."""
+    batch = strategy.move(workload.batch(indices))  # type: ignore[attr-defined]
+    model, optimiser = strategy.model, strategy.optimiser  # type: ignore[attr-defined]
+    if type(model).__name__ == "DeepSpeedEngine":
+        model.backward(workload.loss(model, batch))  # type: ignore[attr-defined]
+        model.step()
+        return
+    optimiser.zero_grad(set_to_none=True)
+    workload.loss(model, batch).backward()  # type: ignore[attr-defined]
+    optimiser.step()
+
+
+if __name__ == "__main__":
+    if "--rank" in sys.argv and "RANK" in os.environ:
+        rank(sys.argv[2], int(sys.argv[3]))
+    else:
+        main()
