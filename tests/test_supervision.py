@@ -82,6 +82,28 @@ def test_one_bad_job_costs_only_itself(cli: Cli) -> None:
     assert "infinite" in cell["metrics"]["makespan_s"]["reason"]
 
 
+def test_a_port_lost_to_a_race_is_tried_once_more(cli: Cli) -> None:
+    done = cli.suite(fake_suite("{lose_port_once: true}").replace("ranks: 2", "ranks: 1"))
+    assert done.returncode == 0, done.stdout
+    assert list((cli.folder / "run").glob("trials/*/jobs/0/attempt-1/rank-0.jsonl"))
+
+
+def test_a_strangers_shared_memory_stays(cli: Cli) -> None:
+    theirs = Path("/dev/shm") / f"dataset-{os.getpid()}"
+    suite = cli.folder / "suite.yaml"
+    suite.write_text(fake_suite("{step_s: 0.3}"))
+    try:
+        with subprocess.Popen(
+            cli.argv("run", suite, "--out", cli.folder / "run"), env=cli.environment(), stdout=subprocess.DEVNULL
+        ) as run:
+            _until(lambda: bool(list((cli.folder / "run").glob("trials/*/jobs/0/rank-*.jsonl"))))
+            theirs.write_text("appeared during a trial")
+            assert run.wait(timeout=60) == 0
+        assert theirs.exists()
+    finally:
+        theirs.unlink()
+
+
 def test_a_detached_grandchild_is_found_and_told(cli: Cli) -> None:
     done = cli.suite(fake_suite("{linger: true}"))
     assert done.returncode == 0

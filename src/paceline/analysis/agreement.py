@@ -82,6 +82,16 @@ def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
     return SameWork(outcome=outcome, steps=steps, max_relative_difference=worst, cause=cause)
 
 
+def worst_work(found: list[SameWork]) -> SameWork:
+    """Return the finding of the block that differs most: one block that did other work spoils the row."""
+    return max(found, key=lambda w: (w.outcome == "different", w.max_relative_difference or 0.0), default=NO_WORK)
+
+
+def worst_conditions(found: list[SameConditions]) -> SameConditions:
+    """Return the finding of the block in which most conditions differ."""
+    return max(found, key=lambda c: len(c.differences), default=NO_CONDITIONS)
+
+
 def reference_work(trial: TrialRecords | None) -> SameWork:
     """Return what is known of the reference itself: there is nothing yet that it has been compared with."""
     steps = min((len(x) for x in _work(trial).losses), default=0) if trial else 0

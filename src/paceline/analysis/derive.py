@@ -9,7 +9,13 @@ from paceline.store.run_directory import TrialRecords
 
 def derive(records: TrialRecords) -> Result:
     """Return status, cause, metrics and flags of a trial."""
-    status, cause = _status(records)
+    try:
+        return _derive(records, *_status(records))
+    except (ValueError, TypeError, KeyError) as error:
+        return _derive(records, Status.INVALID, f"the records contradict each other: {error}")
+
+
+def _derive(records: TrialRecords, status: Status, cause: str | None) -> Result:
     cell = records.trial.cell
     derived: dict[str, Measure]
     if status is Status.OK or (cell.load.many and status is Status.FAILED):
@@ -31,6 +37,8 @@ def _status(records: TrialRecords) -> tuple[Status, str | None]:
     """Return what the conductor saw, else the first failed job, else what the harness's own checks say."""
     if records.ending.status is not Status.OK:
         return records.ending.status, records.ending.cause
+    if len(records.jobs) != records.trial.cell.load.jobs:
+        return Status.INVALID, f"{len(records.jobs)} jobs were recorded, {records.trial.cell.load.jobs} were planned"
     failed = [job for job in records.jobs if job.status is not Status.OK]
     if failed:
         cause = failed[0].cause or "no cause was recorded"
@@ -40,6 +48,11 @@ def _status(records: TrialRecords) -> tuple[Status, str | None]:
             Status.FAILED,
             f"{len(failed)} of {len(records.jobs)} jobs did not finish; job {failed[0].job_id}: {cause}",
         )
+    return _judged(records)
+
+
+def _judged(records: TrialRecords) -> tuple[Status, str | None]:
+    """Return what the harness's own checks say of a trial that ended well."""
     if diverged := checks.divergence(records):
         return Status.DIVERGED, diverged
     if broken := checks.broken(records):

@@ -127,7 +127,7 @@ def utilisation(cell: Cell, ranks: Sequence[RankRecord], samples: int, window_s:
         return measure(name, None, "the peak of this device has not been measured")
     if cell.peak.flops_per_s is None:
         return measure(name, None, f"peak unknown: {cell.peak.source}")
-    return measure(name, flops * samples / (window_s * len(ranks) * cell.peak.flops_per_s))
+    return measure(name, flops * samples / (window_s * len(ranks) * cell.cores_per_rank * cell.peak.flops_per_s))
 
 
 def quantile_with_failures(values: Sequence[float], q: float) -> float:

@@ -1,11 +1,18 @@
 """From results of trials to one row a cell. Trials are the only unit: medians and ranges over them, no intervals."""
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
+from paceline.spec.metrics import Better
 from paceline.spec.model import Model
 from paceline.spec.records import Phase, Result
 from paceline.spec.trial import Cell, Status, Trial
+
+FAILURES = (Status.FAILED, Status.OOM, Status.TIMEOUT, Status.DIVERGED)
+"""Endings that count as infinite time."""
+NOT_THE_ENGINES_FAULT = (Status.INTERRUPTED, Status.INFRASTRUCTURE, Status.INVALID)
+"""Endings that are excluded, and counted."""
 
 
 class Spread(Model):
@@ -57,11 +64,19 @@ def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
         ok=len(good),
         failed=len(results) - len(good),
         planned=len(trials),
-        metrics={name: _spread(name, good or results) for name in names},
+        metrics={name: _spread(name, results) for name in names},
         phases_s={name: _median_phase(name, good) for name in Phase} if good else {},
-        flags={flag.name: flag.message for r in results for flag in r.flags},
+        flags=_flags(results),
         scheduler=next((r.scheduler for r in results if r.scheduler), None),
     )
+
+
+def _flags(results: list[Result]) -> dict[str, str]:
+    """Return the different messages under each flag, together."""
+    found: dict[str, dict[str, None]] = {}
+    for flag in (flag for result in results for flag in result.flags):
+        found.setdefault(flag.name, {})[flag.message] = None
+    return {name: "; ".join(messages) for name, messages in found.items()}
 
 
 def _median_phase(name: Phase, results: list[Result]) -> float | None:
@@ -70,14 +85,22 @@ def _median_phase(name: Phase, results: list[Result]) -> float | None:
 
 
 def _spread(name: str, results: list[Result]) -> Spread:
-    measures = [r.measures[name] for r in results]
+    """Return the spread over trials that say something of the engine; one that failed took infinite time."""
+    judged = [r for r in results if r.status not in NOT_THE_ENGINES_FAULT] or results
+    measures = [r.measures[name] for r in judged if name in r.measures]
     values = [m.value for m in measures if m.value is not None]
+    failures = sum(r.status in FAILURES for r in judged) if values else 0
+    never = 0.0 if measures[0].better is Better.HIGHER else math.inf
+    middle = median([*values, *[never] * failures]) if values else None
+    reason = None if values else measures[0].reason
+    if middle is not None and (math.isinf(middle) or (failures and middle == 0.0)):
+        middle, reason = None, f"{failures} of {len(judged)} trials failed: no typical value"
     return Spread(
-        median=median(values) if values else None,
+        median=middle,
         min=min(values, default=None),
         max=max(values, default=None),
         n=len(values),
         unit=measures[0].unit,
         better=measures[0].better,
-        reason=None if values else measures[0].reason,
+        reason=reason,
     )

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from paceline.bench import estimate
 from paceline.bench.plan import blocks_of
 from paceline.bench.progress import Progress
-from paceline.bench.trial_runner import TrialRunner
+from paceline.bench.trial_runner import INTERRUPTS, TrialRunner
 from paceline.launchers.environment import state_dir
 from paceline.spec.errors import RequestError
 from paceline.spec.run import Run
@@ -61,17 +61,17 @@ def exclusive_machine() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn the first SIGINT or SIGTERM into KeyboardInterrupt; while we clean up after it, ignore more of them."""
+    """Turn the first interrupting signal into KeyboardInterrupt; while we clean up after it, ignore more of them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in INTERRUPTS:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, interrupt) for number in INTERRUPTS}
     try:
         yield
     finally:

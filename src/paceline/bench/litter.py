@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
+FRAMEWORK_SEGMENTS = ("deepspeed_", "torch_", "plasma", "ray", "psm_", "sem.", "nccl-")
+"""How the frameworks name their segments: DeepSpeed, torch's file and CUDA sharing, Ray's store, multiprocessing."""
 _SHORT_ENOUGH = 30
 """Ray puts sockets some 70 characters below its folder, and a socket's path may have 107."""
 
@@ -28,21 +30,23 @@ def shared_memory_names() -> set[str]:
 
 
 def remove_shared_memory(before: set[str], since_ns: int) -> list[str]:
-    """Remove segments that appeared since, are this user's, and that no living process has mapped; return their paths.
+    """Remove frameworks' segments that appeared since, are this user's, and that no process has open; return paths.
 
-    Called when all our processes are gone, so a segment of ours is mapped by nobody; a stranger's is in use.
+    Called when all our processes are gone, so a segment of ours is open nowhere. Whatever else lies in /dev/shm is
+    somebody's data and stays.
     """
     removed = []
     for name in sorted(shared_memory_names() - before):
         path = SHARED_MEMORY / name
         try:
             stat = path.stat()
-            if stat.st_uid != os.getuid() or stat.st_mtime_ns < since_ns or _mapped_by_anyone(path):
+            ours = name.startswith(FRAMEWORK_SEGMENTS) and path.is_file() and stat.st_uid == os.getuid()
+            if not ours or stat.st_mtime_ns < since_ns or _open_anywhere(path):
                 continue
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            path.unlink()
         except FileNotFoundError:
             continue
-        removed.append(f"/dev/shm/{name}")
+        removed.append(str(path))
     return removed
 
 
@@ -57,16 +61,21 @@ def listened_on(port: int) -> bool:
     return False
 
 
-def _mapped_by_anyone(path: Path) -> bool:
-    wanted = str(path).encode()
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
-            continue
+def _open_anywhere(path: Path) -> bool:
+    return any(_opened_by(process, path) for process in Path("/proc").iterdir() if process.name.isdigit())
+
+
+def _opened_by(process: Path, path: Path) -> bool:
+    try:
+        if str(path).encode() in (process / "maps").read_bytes():
+            return True
+        descriptors = list((process / "fd").iterdir())
+    except OSError:
+        return False  # gone, or another user's
+    for descriptor in descriptors:
         try:
-            if wanted in (process / "maps").read_bytes():
-                return True
-            if any(os.readlink(fd) == str(path) for fd in (process / "fd").iterdir()):  # noqa: PTH115 - dead links too
+            if os.readlink(descriptor) == str(path):  # noqa: PTH115 - the link may be dead
                 return True
         except OSError:
-            continue
+            continue  # closed meanwhile
     return False

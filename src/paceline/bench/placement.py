@@ -217,5 +217,5 @@ def _set_aside(job_dir: Path) -> None:
     aside = job_dir / "attempt-1"
     aside.mkdir()
     for entry in list(job_dir.iterdir()):
-        if entry != aside:
+        if entry != aside and entry.name != "job.json":
             entry.rename(aside / entry.name)

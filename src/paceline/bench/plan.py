@@ -191,6 +191,8 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         timeout_s=comparison.timeout_s,
         peak=comparison.peak,
     )
+    if tier == "gpu" and comparison.load.many:
+        raise RequestError(f"{where}: many jobs on GPUs are not separated by device yet: say tier: cpu")
     refusal = launcher.refusal(cell)
     if refusal:
         raise RequestError(f"{where}: {refusal}")

@@ -1,5 +1,6 @@
 """One trial from an empty folder to a result: prepare, place, clean up, write down, derive."""
 
+import signal
 import sys
 import time
 import uuid
@@ -9,18 +10,23 @@ from time import perf_counter_ns
 
 from paceline.analysis.derive import derive
 from paceline.analysis.jobs import rank_times
+from paceline.analysis.measures import unmeasured
 from paceline.bench import litter
 from paceline.bench.placement import JobEnd, LoadEnd, Place, SlotQueue, run_driver
 from paceline.bench.supervise import end_processes
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.spec.errors import RecordError
 from paceline.spec.ports import free_port
 from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result
 from paceline.spec.trial import Job, LoadPlan, PlannedJob, Status, Trial
 from paceline.store import raw
 from paceline.store.files import write_model
 from paceline.store.run_directory import TrialDirectory
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a run; what has finished is kept."""
 
 Tick = Callable[[int], None]
 
@@ -50,14 +56,17 @@ class TrialRunner:
         except KeyboardInterrupt:
             status, cause = Status.INTERRUPTED, "interrupted by the user"
             raise
-        except OSError as error:
-            status, cause = Status.INFRASTRUCTURE, f"the trial could not be run: {error}"
+        except Exception as error:
+            status, cause = Status.INFRASTRUCTURE, f"the trial could not be run: {type(error).__name__}: {error}"
         finally:
+            # A signal that comes now waits until the trial is cleaned up and written.
+            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
             leftovers = load.leftovers + self._clean_up(shared_before, wall_ns)
             ending = Ending(
                 status=status, cause=cause, wall_s=(perf_counter_ns() - started_ns) / 1e9, leftovers=leftovers
             )
             result = self._write(ending, load, started_ns)
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         return result
 
     def _place(self) -> LoadEnd:
@@ -105,6 +114,7 @@ class TrialRunner:
             LoadPlan(
                 jobs=tuple(PlannedJob(job_id=i, file=str(file)) for i, file in enumerate(files)),
                 ranks=self._trial.cell.ranks,
+                cores_per_rank=self._trial.cell.cores_per_rank,
                 devices=len(self._trial.devices),
                 tier=self._trial.cell.tier,
                 conditions=self._trial.conditions,
@@ -131,12 +141,28 @@ class TrialRunner:
         )
 
     def _clean_up(self, shared_before: set[str], since_ns: int) -> list[str]:
-        """End what still runs, remove what is left; return what is worth telling."""
-        told = [f"had to be killed: {name}" for name in end_processes(self._marker)]
-        if segments := litter.remove_shared_memory(shared_before, since_ns):
-            told.append(f"left {len(segments)} shared-memory segments behind (removed)")
-        litter.remove_temp_dir(self._temp_dir)
-        told += [f"port {port} is still listened on" for port in self._ports if litter.listened_on(port)]
+        """End what still runs, remove what is left; return what is worth telling. One step's error stops no other."""
+        told: list[str] = []
+
+        def shared() -> list[str]:
+            segments = litter.remove_shared_memory(shared_before, since_ns)
+            return [f"left {len(segments)} shared-memory segments behind (removed)"] if segments else []
+
+        def temporary() -> list[str]:
+            litter.remove_temp_dir(self._temp_dir)
+            return []
+
+        steps: tuple[Callable[[], list[str]], ...] = (
+            lambda: [f"had to be killed: {name}" for name in end_processes(self._marker)],
+            shared,
+            temporary,
+            lambda: [f"port {port} is still listened on" for port in self._ports if litter.listened_on(port)],
+        )
+        for step in steps:
+            try:
+                told += step()
+            except (OSError, RuntimeError) as error:
+                told.append(f"clean-up: {error}")
         return told
 
     def _write(self, ending: Ending, load: LoadEnd, started_ns: int) -> Result:
@@ -150,7 +176,16 @@ class TrialRunner:
             ),
             jobs,
         )
-        result = derive(self._directory.records())
+        try:
+            result = derive(self._directory.records())
+        except RecordError as error:
+            reason = f"the records cannot be read: {error}"
+            result = Result(
+                trial_id=self._trial.id,
+                status=Status.INVALID,
+                cause=reason,
+                measures=unmeasured(self._trial.cell, reason),
+            )
         self._directory.write_result(result)
         return result
 

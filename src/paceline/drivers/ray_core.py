@@ -24,8 +24,11 @@ def train(job_file: str, rank: int, ranks: int, port: int) -> None:
     reused = "paceline.rank.entry" in sys.modules
 
     from paceline.rank.entry import run_rank
+    from paceline.spec.ports import free_port
     from paceline.strategies.contract import Membership
 
+    if ranks == 1:
+        port = free_port()  # a task may wait long for its turn: a port that was free at submission may not be
     os.environ.update(
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank)
     )
@@ -38,8 +41,8 @@ class Jobs:
     def __init__(self, plan: LoadPlan, events: Events) -> None:
         self._plan = plan
         self._events = events
-        self._device = "GPU" if plan.tier == "gpu" else "CPU"
-        amount = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": 1}
+        amount = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": plan.cores_per_rank}
+        self._bundle = {"GPU": 1} if plan.tier == "gpu" else {"CPU": plan.cores_per_rank}
         self._task = ray.remote(max_retries=0, **amount, **plan.launcher)(train)
         self._jobs: dict[Any, int] = {}
         self._open: dict[int, int] = {}
@@ -50,7 +53,7 @@ class Jobs:
         """Submit a job's tasks; Ray holds them until their resources are free."""
         ranks, task = self._plan.ranks, self._task
         if ranks > 1:
-            group = placement_group([{self._device: 1}] * ranks, strategy="STRICT_PACK")
+            group = placement_group([self._bundle] * ranks, strategy="STRICT_PACK")
             self._groups[job_id] = group
             task = task.options(scheduling_strategy=PlacementGroupSchedulingStrategy(group))
         port = free_port()

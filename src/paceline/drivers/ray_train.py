@@ -48,7 +48,7 @@ def main(plan_path: str) -> None:
                 backend="nccl" if gpu else "gloo", timeout_s=60 * plan.conditions.collective_timeout_minutes
             ),
             scaling_config=ScalingConfig(
-                num_workers=plan.ranks, use_gpu=gpu, resources_per_worker=None if gpu else {"CPU": 1}
+                num_workers=plan.ranks, use_gpu=gpu, resources_per_worker=None if gpu else {"CPU": plan.cores_per_rank}
             ),
             run_config=RunConfig(
                 storage_path=str(Path(plan.temp_dir) / "results"), failure_config=FailureConfig(max_failures=0)

@@ -44,7 +44,7 @@ def main(plan_path: str) -> None:
     """Fit over all jobs, one trial each."""
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
-    resources = {"gpu": 1} if plan.tier == "gpu" else {"cpu": 1}
+    resources = {"gpu": 1} if plan.tier == "gpu" else {"cpu": plan.cores_per_rank}
     with cluster(plan):
         events.write("accepting")
         tuner = tune.Tuner(

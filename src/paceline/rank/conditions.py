@@ -21,7 +21,7 @@ def apply(conditions: Conditions) -> None:
     torch.set_float32_matmul_precision(conditions.matmul_precision)
 
 
-def read_back(conditions: Conditions, backend: str | None) -> dict[str, Any]:
+def read_back(conditions: Conditions, backend: str | None, device_type: str) -> dict[str, Any]:
     """Return the items of ``HARD_CONDITIONS`` and more, from live state: never what was asked for."""
     started_with = initial_environment()
     items: dict[str, Any] = {
@@ -30,6 +30,7 @@ def read_back(conditions: Conditions, backend: str | None) -> dict[str, Any]:
         "cores_per_rank": len(process_cores()),
         "policy": conditions.policy,
         "backend": backend,
+        "device_type": device_type,
         "python": sys.version.split()[0],
         "process_threads": len(os.listdir("/proc/self/task")),  # noqa: PTH208 - a plain count
     }

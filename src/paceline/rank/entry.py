@@ -67,7 +67,8 @@ class Rank:
             group = strategy.join()
         with self._phase(Phase.BUILD):
             feed = self._build(strategy, workload)
-            recorder.write("initial_weights_digest", strategy.initial_weights_digest())
+        # After the phase: gathering sharded weights for our own proof is no part of an engine's start.
+        recorder.write("initial_weights_digest", strategy.initial_weights_digest())
         self._edge("after build", group)
         loop = run_loop(
             strategy,
@@ -127,7 +128,7 @@ class Rank:
         live = strategy.live()
         backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
         recorder.write("live", live)
-        recorder.write("conditions", conditions.read_back(self.job.conditions, backend))
+        recorder.write("conditions", conditions.read_back(self.job.conditions, backend, live.device_type))
         recorder.write_steps(loop.bounds)
 
     def _after_training(self, strategy: Strategy, workload: Workload) -> None:

@@ -30,6 +30,7 @@ class Feed:
     wait_ns: int = 0
     samples_per_step: list[int] = field(default_factory=list)
     padded_per_step: list[int] = field(default_factory=list)
+    _chosen: int = 0
     _ahead: deque[StepSamples] = field(default_factory=deque)
 
     def prepare(self, steps: int) -> None:
@@ -41,19 +42,21 @@ class Feed:
         """Return the micro-batches of the next optimiser step."""
         if not self._ahead:
             self._choose()
-        return self._batches(self._ahead.popleft())
+        samples = self._ahead.popleft()
+        self.samples_per_step.append(0)
+        self.padded_per_step.append(samples.padded)
+        return self._batches(samples)
 
     def _choose(self) -> None:
-        samples = self.sampler.step(len(self.samples_per_step))
-        self.samples_per_step.append(sum(len(m) for m in samples.micro_batches))
-        self.padded_per_step.append(samples.padded)
-        self._ahead.append(samples)
+        self._ahead.append(self.sampler.step(self._chosen))
+        self._chosen += 1
 
     def _batches(self, samples: StepSamples) -> Iterator[Any]:
         for indices in samples.micro_batches:
             start = self.clock()
             batch = self.fetch(indices)
             self.wait_ns += self.clock() - start
+            self.samples_per_step[-1] += len(indices)  # counted when the strategy takes them
             yield batch
 
 

@@ -24,7 +24,10 @@ class Recorder:
 
     def write_steps(self, bounds: NDArray[np.int64]) -> None:
         """Keep the raw step boundaries in ns, shape (steps, 2)."""
-        np.save(self._steps, bounds)
+        beside = self._steps.with_name(f".{self._steps.name}.partial")
+        with beside.open("wb") as file:
+            np.save(file, bounds)
+        beside.replace(self._steps)  # a rank that is killed here leaves none rather than half of one
 
     def close(self) -> None:
         """Close the file."""

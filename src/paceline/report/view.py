@@ -10,7 +10,7 @@ from paceline.spec.engine import EngineName
 from paceline.spec.records import Result
 from paceline.spec.run import Run
 from paceline.spec.suite import Comparison
-from paceline.spec.trial import Status, Trial
+from paceline.spec.trial import Status
 from paceline.store.run_directory import RunDirectory, TrialRecords
 
 
@@ -55,18 +55,15 @@ def view_run(directory: RunDirectory, results: dict[str, Result] | None = None) 
     work: dict[str, SameWork] = {}
     conditions: dict[str, SameConditions] = {}
     for comparison in comparisons:
-        records = _first_records(directory, run, results, comparison)
-        reference = records.get(_id_of(comparison.cells, comparison.reference))
+        blocks = _blocks(directory, run, results, comparison)
+        reference = _id_of(comparison.cells, comparison.reference)
         for cell in comparison.cells:
-            mine = records.get(cell.cell.id)
+            pairs = [(b[cell.cell.id], b[reference]) for b in blocks if cell.cell.id in b and reference in b]
+            conditions[cell.cell.id] = agreement.worst_conditions([agreement.compare_conditions(*p) for p in pairs])
             if cell.cell.engine == comparison.reference:
-                work[cell.cell.id] = agreement.reference_work(mine)
-                conditions[cell.cell.id] = agreement.compare_conditions(mine, mine) if mine else agreement.NO_CONDITIONS
-            elif mine is None or reference is None:
-                work[cell.cell.id], conditions[cell.cell.id] = agreement.NO_WORK, agreement.NO_CONDITIONS
+                work[cell.cell.id] = agreement.reference_work(pairs[0][0] if pairs else None)
             else:
-                work[cell.cell.id] = agreement.compare_work(mine, reference)
-                conditions[cell.cell.id] = agreement.compare_conditions(mine, reference)
+                work[cell.cell.id] = agreement.worst_work([agreement.compare_work(*p) for p in pairs])
     return RunView(run, comparisons, work, conditions, check(run.suite, cells))
 
 
@@ -75,19 +72,16 @@ def _comparison_view(index: int, comparison: Comparison, cells: list[CellSummary
     return ComparisonView(comparison, comparison.reference or comparison.engines[0], rows)
 
 
-def _first_records(
+def _blocks(
     directory: RunDirectory, run: Run, results: dict[str, Result], comparison: ComparisonView
-) -> dict[str, TrialRecords]:
-    """Return raw records by cell id, of the first block in which every engine ended well (else of the first block)."""
+) -> list[dict[str, TrialRecords]]:
+    """Return, for every block, the records of the trials that ended well, by cell id."""
     ids = {cell.cell.id for cell in comparison.cells}
-    blocks: dict[int, list[Trial]] = {}
+    blocks: dict[int, dict[str, TrialRecords]] = {}
     for trial in run.plan:
         if trial.cell.id in ids and trial.id in results and results[trial.id].status is Status.OK:
-            blocks.setdefault(trial.block, []).append(trial)
-    if not blocks:
-        return {}
-    fullest = max(blocks.values(), key=len)
-    return {trial.cell.id: directory.trial(trial).records() for trial in fullest}
+            blocks.setdefault(trial.block, {})[trial.cell.id] = directory.trial(trial).records(with_bounds=False)
+    return list(blocks.values())
 
 
 def _id_of(cells: list[CellSummary], engine: EngineName) -> str:

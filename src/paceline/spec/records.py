@@ -61,6 +61,8 @@ class LiveSettings(Model):
     optimiser_parameters_local: int
     """Parameters whose optimiser state this rank holds."""
     backend: str | None
+    device_type: str
+    """``cpu`` or ``cuda``, read from a parameter."""
 
 
 class MemorySample(Model):

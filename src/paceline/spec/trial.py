@@ -111,6 +111,7 @@ class LoadPlan(Model):
 
     jobs: tuple[PlannedJob, ...]
     ranks: int
+    cores_per_rank: int
     devices: int
     tier: Literal["cpu", "gpu"]
     conditions: Conditions

@@ -64,7 +64,7 @@ def read_bounds(job_dir: Path, rank: int) -> NDArray[np.int64] | None:
         return None
     try:
         bounds: NDArray[np.int64] = np.load(path, allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, EOFError, OSError) as error:
         raise RecordError(f"{path} is not a whole array of step boundaries: {error}") from error
     return bounds
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from paceline.spec.errors import RecordError, RequestError
 from paceline.spec.records import SCHEMA_VERSION, Ending, JobRecord, LoadRecord, RankRecord, Result
@@ -12,6 +13,9 @@ from paceline.spec.run import Run
 from paceline.spec.trial import Status, Trial
 from paceline.store import raw
 from paceline.store.files import read_model, write_model, write_whole
+
+REPEATED = (Status.INTERRUPTED, Status.INFRASTRUCTURE)
+"""Endings that say nothing of an engine: a resumed run tries again."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class TrialDirectory:
 
     @property
     def finished(self) -> bool:
-        """Whether the trial has a result (written last, so all else is there) and was not interrupted."""
-        return (self.path / "result.json").exists() and self.result().status is not Status.INTERRUPTED
+        """Whether the trial has a result (written last, so all else is there) that a resumed run need not repeat."""
+        return (self.path / "result.json").exists() and self.result().status not in REPEATED
 
     def job_dir(self, job_id: int) -> Path:
         """Return the folder of one job's ranks."""
@@ -70,13 +74,19 @@ class TrialDirectory:
         """Return the stored result. Raises RecordError when it is missing or unreadable."""
         return read_model(self.path / "result.json", Result)
 
-    def records(self) -> TrialRecords:
-        """Read all raw records. Raises RecordError when a file is missing or unreadable."""
+    def records(self, *, with_bounds: bool = True) -> TrialRecords:
+        """Read the raw records. Raises RecordError when a file is missing or unreadable."""
+        try:
+            return self._records(with_bounds)
+        except (ValidationError, KeyError, TypeError) as error:
+            raise RecordError(f"{self.path} holds a malformed record: {error}") from error
+
+    def _records(self, with_bounds: bool) -> TrialRecords:
         trial = read_model(self.path / "trial.json", Trial)
         jobs = [JobRecord.model_validate(line) for line in raw.json_lines(self.path / "jobs.jsonl")]
         ranks = {job.job_id: raw.read_ranks(self.job_dir(job.job_id)) for job in jobs}
         bounds = {}
-        for job_id, records in ranks.items():
+        for job_id, records in ranks.items() if with_bounds else ():
             for record in records:
                 found = raw.read_bounds(self.job_dir(job_id), record.rank)
                 if found is not None:

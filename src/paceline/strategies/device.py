@@ -9,8 +9,13 @@ from paceline.strategies.contract import Membership
 
 
 def device_of(job: Job, membership: Membership) -> torch.device:
-    """Return the device of a rank: the CPU, or the accelerator that its launcher made visible at its local rank."""
-    if job.cell.tier == "gpu" and torch.cuda.is_available():
+    """Return the device of a rank: the CPU, or the accelerator at its local rank.
+
+    Raises RuntimeError where an accelerator was planned and none is usable: never a silent CPU figure.
+    """
+    if job.cell.tier == "gpu":
+        if not torch.cuda.is_available():
+            raise RuntimeError("tier gpu was planned, and torch sees no CUDA device in this rank")
         device = torch.device("cuda", membership.local_rank)
         torch.cuda.set_device(device)
         return device

@@ -1,11 +1,13 @@
 """The fake engine of known step times (METHOD §8): tests the harness, trains nothing, imports no torch."""
 
+import errno
 import math
 import os
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -41,6 +43,8 @@ class FakeSettings(Model):
     hang_at_step: int | None = None
     kill_at_step: int | None = None
     ignore_terminate: bool = False
+    lose_port_once: bool = False
+    """Fail like a rank whose port somebody else took, the first time."""
     linger: bool = False
     """Leave a grandchild process behind, detached, so that the supervisor has something to find."""
 
@@ -71,6 +75,9 @@ class Fake(Strategy):
         """Return a barrier over sockets on the loopback interface."""
         if self.settings.ignore_terminate:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self.settings.lose_port_once and not (lost := Path(self.job.lease_dir) / "port-lost").exists():
+            lost.touch()
+            raise OSError(errno.EADDRINUSE, "address already in use, as the settings ask")
         if self.settings.linger and self.membership.rank == 0:
             _leave_a_grandchild()
         if self._group is None:
@@ -124,6 +131,7 @@ class Fake(Strategy):
             parameters_total=0,
             optimiser_parameters_local=0,
             backend=None,
+            device_type="cpu",
         )
 
     def _take(self, duration_s: float) -> None:

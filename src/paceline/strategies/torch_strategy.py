@@ -148,6 +148,7 @@ class TorchStrategy(Strategy):
             parameters_total=sum(p.numel() for p in parameters),
             optimiser_parameters_local=sum(p.numel() for p in local),
             backend=dist.get_backend() if grouped else None,
+            device_type=parameters[0].device.type,
         )
 
     def close(self) -> None:

@@ -106,8 +106,8 @@ class Zero(TorchStrategy):
         own = str(parameters[0].dtype).removeprefix("torch.")
         return LiveSettings(
             world_size=engine.world_size,
-            micro_batch=engine.train_micro_batch_size_per_gpu(),
-            accumulation=engine.gradient_accumulation_steps(),
+            micro_batch=self._seen_micro_batch,
+            accumulation=self._seen_accumulation,
             gradient_clipping=engine.gradient_clipping() or None,
             parameter_dtype=own,
             compute_dtype="bfloat16" if engine.torch_autocast_enabled() else own,
@@ -119,6 +119,7 @@ class Zero(TorchStrategy):
             parameters_total=sum(getattr(p, "ds_numel", p.numel()) for p in parameters),
             optimiser_parameters_local=sum(p.numel() for p in masters),
             backend=dist.get_backend(),
+            device_type=parameters[0].device.type,
         )
 
     def stepped_on(self) -> list[torch.Tensor]:
