@@ -10,9 +10,7 @@ class Spirals(Workload):
     optimiser = OptimiserSettings(name="adamw", learning_rate=5e-3)
 
     def build(self):
-        return torch.nn.Sequential(
-            torch.nn.Linear(2, 128), torch.nn.ReLU(), torch.nn.Linear(128, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2)
-        )
+        return torch.nn.Sequential(torch.nn.Linear(2, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2))
 
     def batch(self, indices):
         index = torch.from_numpy(indices)

@@ -161,12 +161,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
             "lower ranks, or say oversubscribe: true (never ranked)"
         )
     cores = len(devices) if variant.cores_per_rank == "all" else variant.cores_per_rank
-    micro_batch, rest = divmod(batch, ranks * comparison.accumulation)
-    if rest or not micro_batch:
-        raise RequestError(
-            f"{where}: a global batch of {batch} cannot be shared by {ranks} ranks x {comparison.accumulation} "
-            "micro-batches: change ranks, accumulation or global_batch so that it divides"
-        )
+    micro_batch = _micro_batch(batch, ranks, comparison.accumulation, where)
     cell = Cell(
         comparison=index,
         category=comparison.category,
@@ -197,6 +192,16 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
     if refusal:
         raise RequestError(f"{where}: {refusal}")
     return cell
+
+
+def _micro_batch(batch: int, ranks: int, accumulation: int, where: str) -> int:
+    size, rest = divmod(batch, ranks * accumulation)
+    if rest or not size:
+        raise RequestError(
+            f"{where}: a global batch of {batch} cannot be shared by {ranks} ranks x {accumulation} "
+            "micro-batches: change ranks, accumulation or global_batch so that it divides"
+        )
+    return size
 
 
 def _variant(suite: Suite, engine: EngineName, launcher: Launcher, strategy: StrategyDescriptor, where: str) -> Variant:
