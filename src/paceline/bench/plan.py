@@ -161,7 +161,6 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
             "lower ranks, or say oversubscribe: true (never ranked)"
         )
     cores = len(devices) if variant.cores_per_rank == "all" else variant.cores_per_rank
-    micro_batch = _micro_batch(batch, ranks, comparison.accumulation, where)
     cell = Cell(
         comparison=index,
         category=comparison.category,
@@ -175,7 +174,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         load=comparison.load,
         ranks=ranks,
         cores_per_rank=cores,
-        micro_batch=micro_batch,
+        micro_batch=_micro_batch(batch, ranks, comparison.accumulation, where),
         accumulation=comparison.accumulation,
         samples=comparison.samples,
         incomplete_batch=comparison.incomplete_batch,
