@@ -1,12 +1,13 @@
 """Commands are pure functions: argv and environment, tested without starting anything."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from paceline.launchers import contract
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
-from paceline.launchers.environment import base_environment
+from paceline.launchers.environment import accelerator_names, base_environment
 from paceline.spec.conditions import Conditions, Policy
 from paceline.spec.suite import Variant
 
@@ -32,6 +33,27 @@ def test_deepspeed_names_its_port_its_size_and_no_hostfile() -> None:
     assert argv[argv.index("--master_port") + 1] == "41234"
     assert argv[argv.index("--num_accelerators") + 1] == "2"
     assert argv[argv.index("--hostfile") + 1].startswith("/tmp/pl-x/")
+
+
+def test_deepspeed_is_told_which_accelerators_not_how_many() -> None:
+    launcher = contract.get("deepspeed")
+    assert isinstance(launcher, JobLauncher)
+    argv = launcher.command(Path("/run/job.json"), 2, replace(SITE, accelerators=("2", "5"))).argv
+    assert argv[argv.index("--include") + 1] == "localhost:2,5"
+    assert "--num_accelerators" not in argv
+
+
+@pytest.mark.parametrize(("visible", "names"), [(None, ("0", "1")), ("3,GPU-abc", ("3", "GPU-abc"))])
+def test_accelerators_are_counted_among_the_visible_ones(
+    monkeypatch: pytest.MonkeyPatch, visible: str | None, names: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert accelerator_names((0, 1)) == names
+    found = base_environment(Conditions(), "gpu", Path("/tmp/x"), {}, accelerators=names[1:])
+    assert found["CUDA_VISIBLE_DEVICES"] == names[1]
+    assert found["DS_ACCELERATOR"] == "cuda"
 
 
 @pytest.mark.parametrize(

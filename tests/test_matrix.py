@@ -1,5 +1,7 @@
 """The breadth of the matrix on real engines: recipes, variants, models with peculiarities, one's own classes."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -126,6 +128,31 @@ def test_the_example_of_ones_own_workload_runs(cli: Cli) -> None:
     (cell,) = cli.document()["cells"]
     assert cell["workload"] == "spirals:Spirals"
     assert cell["metrics"]["samples_per_s"]["median"] > 0
+
+
+@pytest.fixture(scope="module")
+def own_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the example package the way its users would, into a folder of its own."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(folder), str(EXAMPLES / "own_engine")], check=True, cwd=folder)
+    return folder
+
+
+def test_ones_own_strategy_and_launcher_stand_beside_the_built_in_ones(cli: Cli, own_engine: Path) -> None:
+    path = {"PYTHONPATH": str(own_engine)}
+    listed = {row["name"] for row in json.loads(cli("list", "engines", "--json", **path).stdout)}
+    assert {"torchrun/all-reduce", "ray-core/all-reduce", "spawn/all-reduce", "spawn/ddp"} <= listed
+    assert "deepspeed/all-reduce" not in listed
+    suite = EXAMPLES / "own_engine" / "suite.yaml"
+    few = ("--set", "steps=10", "--set", "warm_up_steps=1", "--set", "tier=cpu")
+    done = cli("run", suite, *few, "--out", cli.folder / "run", **path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    same_losses(cli, 1e-5)
+    assert len(cli.document()["cells"]) == 4
+    ((rank, _),) = ranks_of(cli.folder / "run", "spawn/all-reduce")
+    assert rank.live is not None
+    assert rank.live.world_size == 2
 
 
 @pytest.mark.parametrize(

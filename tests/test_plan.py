@@ -11,6 +11,7 @@ from paceline.bench.machine import inspect_machine
 from paceline.bench.plan import Filters, block_order, make_plan, select
 from paceline.bench.request import seconds
 from paceline.bench.suites import built_in_suites, load_suite, override, parse_suite
+from paceline.spec import registry
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.errors import RequestError
@@ -59,6 +60,27 @@ def test_all_ranks_means_as_many_as_share_the_batch() -> None:
     plan = plan_of(text, cores=4)
     assert plan.trials[0].cell.ranks == 3
     assert "3 of 4 devices" in plan.notes[0]
+
+
+@pytest.mark.parametrize("name", ["quick", "standard", "full"])
+def test_a_gpu_machine_gets_the_gpu_tier_of_the_same_suite(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "is_cpu_build", lambda _: False)
+    two_gpus = machine(cores=16).model_copy(update={"gpu_names": ("a GPU", "a GPU")})
+    trials = make_plan(load_suite(name), two_gpus, Conditions(), 0).trials
+    assert {trial.cell.tier for trial in trials} == {"gpu"}
+    assert {trial.devices for trial in trials} == {(0, 1)}
+    assert {tuple(trial.slots) for trial in trials if trial.cell.ranks == 1} == {((0,), (1,))}
+    assert {tuple(trial.slots) for trial in trials if trial.cell.ranks == 2} == {((0, 1),)}
+
+
+def test_a_cpu_build_of_torch_leaves_gpus_out_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "is_cpu_build", lambda _: True)
+    with_gpu = machine().model_copy(update={"gpu_names": ("a GPU",)})
+    plan = make_plan(load_suite("quick"), with_gpu, Conditions(), 0)
+    assert {trial.cell.tier for trial in plan.trials} == {"cpu"}
+    assert "CPU build" in " ".join(plan.notes)
+    with pytest.raises(RequestError, match="CPU build"):
+        make_plan(override(load_suite("quick"), ("tier=gpu",)), with_gpu, Conditions(), 0)
 
 
 @pytest.mark.parametrize(

@@ -138,11 +138,19 @@ def quantile_with_failures(values: Sequence[float], q: float) -> float:
 
 def _common(all_ranks: Iterable[list[RankRecord]], cell: Cell) -> Measures:
     ranks = [rank for job in all_ranks for rank in job]
-    peaks = [m.rank_peak_rss_bytes for r in ranks for m in r.memory]
+    edges = [m for r in ranks for m in r.memory]
+    reserved = [m.device.peak_reserved_bytes for m in edges if m.device is not None]
     result = {
         "peak_rss_bytes_per_rank": measure(
-            "peak_rss_bytes_per_rank", float(max(peaks)) if peaks else None, "no rank came to a phase edge"
-        )
+            "peak_rss_bytes_per_rank",
+            max((float(m.rank_peak_rss_bytes) for m in edges), default=None),
+            "no rank came to a phase edge",
+        ),
+        "peak_device_reserved_bytes_per_rank": measure(
+            "peak_device_reserved_bytes_per_rank",
+            max(map(float, reserved), default=None),
+            "ranks trained on the host" if edges else "no rank came to a phase edge",
+        ),
     }
     if cell.evaluate:
         accuracies = [r.test_accuracy for r in ranks if r.test_accuracy is not None]

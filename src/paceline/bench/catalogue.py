@@ -4,8 +4,9 @@ from typing import Any
 
 from paceline.bench.suites import built_in_suites, load_suite
 from paceline.launchers import contract as launcher_contract
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.contract import Launcher
 from paceline.spec import registry
+from paceline.spec.errors import RequestError
 from paceline.spec.metrics import METRICS
 from paceline.strategies import descriptor as strategy_descriptors
 from paceline.workloads import descriptor as workload_descriptors
@@ -43,14 +44,17 @@ def engines() -> list[dict[str, Any]]:
     """Return every pair of launcher and strategy that exists."""
     rows = []
     for name in registry.names("launchers"):
-        launcher = launcher_contract.get(name)
-        for strategy_name in sorted(launcher.row.strategies):
-            strategy = strategy_descriptors.get(strategy_name)
+        try:
+            launcher = launcher_contract.get(name)
+        except RequestError as error:
+            rows.append(_row(f"{name}/?", "a launcher that cannot be loaded", str(error)))
+            continue
+        for strategy in filter(launcher.carries, strategy_descriptors.registered()):
             modules = tuple(dict.fromkeys((*launcher.modules, *strategy.modules)))
             rows.append(
                 _row(
-                    f"{name}/{strategy_name}",
-                    f"{strategy.summary}; many jobs: {_many_jobs(name, launcher.scheduler)}",
+                    f"{name}/{strategy.name}",
+                    f"{strategy.summary}; many jobs: {_many_jobs(launcher)}",
                     registry.unavailable(modules),
                     scheduler=launcher.scheduler,
                     selftest_only=launcher.selftest_only,
@@ -71,6 +75,5 @@ def metrics() -> list[dict[str, Any]]:
     ]
 
 
-def _many_jobs(launcher: str, scheduler: str) -> str:
-    row = MATRIX.get(launcher)
-    return scheduler if row is None or row.many_jobs else "no"
+def _many_jobs(launcher: Launcher) -> str:
+    return launcher.scheduler if launcher.row.many_jobs else "no"

@@ -3,6 +3,7 @@
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import LoadLauncher
 from paceline.spec.trial import Cell, Trial
+from paceline.strategies import descriptor as strategies
 from paceline.workloads import descriptor as workloads
 
 SUSTAINED_FLOPS_PER_S = {"cpu": 6.5e10, "gpu": 2.0e13}
@@ -22,7 +23,7 @@ def trial_s(trial: Trial) -> float:
     """Return the estimated wall time of a trial in seconds."""
     cell = trial.cell
     launcher = launchers.get(cell.engine.launcher)
-    slots = trial.slots
+    slots = len(trial.slots)
     rounds = -(-cell.load.jobs // slots)
     rank_s = _rank_start_s(cell)
     if isinstance(launcher, LoadLauncher):
@@ -46,4 +47,4 @@ def training_s(cell: Cell) -> float:
 def _rank_start_s(cell: Cell) -> float:
     if workloads.get(cell.workload).selftest_only:
         return 0.2
-    return DEEPSPEED_RANK_S if cell.engine.strategy.startswith("zero") else TORCH_RANK_S
+    return DEEPSPEED_RANK_S if "deepspeed" in strategies.get(cell.engine.strategy).modules else TORCH_RANK_S

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from paceline.launchers.environment import visible_accelerators
 from paceline.spec.run import Machine
 
 _UNLIMITED = 2**60
@@ -47,18 +48,30 @@ def installed_versions() -> dict[str, str]:
 
 
 def gpu_names() -> list[str]:
-    """Return the names of NVIDIA GPUs, empty where there is no driver."""
+    """Return the names of NVIDIA GPUs that the user lets CUDA see, in order; empty where there is no driver.
+
+    As CUDA itself does, a visible device that does not exist ends the list.
+    """
     import pynvml
 
+    visible = visible_accelerators()
+    names: list[str] = []
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
-        return []
+        return names
     try:
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
-        return [str(pynvml.nvmlDeviceGetName(handle)) for handle in handles]
+        for name in map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible:
+            by_index = name.isdigit()
+            handle = (
+                pynvml.nvmlDeviceGetHandleByIndex(int(name)) if by_index else pynvml.nvmlDeviceGetHandleByUUID(name)
+            )
+            names.append(str(pynvml.nvmlDeviceGetName(handle)))
+    except pynvml.NVMLError:
+        return names
     finally:
         pynvml.nvmlShutdown()
+    return names
 
 
 def cgroup_cpus() -> float | None:

@@ -49,8 +49,8 @@ class Place:
 
     trial: Trial
     directory: TrialDirectory
-    site: Callable[[str], Site]
-    """Marker value of a job to its site, with a port of its own."""
+    site: Callable[[str, tuple[int, ...]], Site]
+    """Marker value and devices of a job to its site, with a port of its own."""
     marker: str
     job_files: list[Path]
     cwd: Path
@@ -62,6 +62,7 @@ class Place:
 class _Running:
     child: Child
     end: JobEnd
+    slot: tuple[int, ...]
     deadline_ns: int
     oom_before: int
     attempt: int = 0
@@ -73,7 +74,7 @@ class SlotQueue:
     def __init__(self, place: Place, launcher: JobLauncher) -> None:
         self._place = place
         self._launcher = launcher
-        self._slots = place.trial.slots
+        self._free = place.trial.slots
         self._running: list[_Running] = []
         self._leftovers: list[str] = []
 
@@ -83,15 +84,15 @@ class SlotQueue:
         ends = [JobEnd(job_id, accepting_ns) for job_id in range(len(self._place.job_files))]
         waiting = deque(ends)
         while waiting or self._running:
-            while waiting and len(self._running) < self._slots:
-                self._start(waiting.popleft())
+            while waiting and self._free:
+                self._start(waiting.popleft(), self._free.pop(0))
             self._wait()
             self._place.tick(sum(end.released_ns is not None for end in ends))
         return LoadEnd(accepting_ns, ends, self._leftovers)
 
-    def _start(self, end: JobEnd, attempt: int = 0) -> None:
+    def _start(self, end: JobEnd, slot: tuple[int, ...], attempt: int = 0) -> None:
         place = self._place
-        site = place.site(self._marker_value(end))
+        site = place.site(self._marker_value(end), slot)
         command = self._launcher.command(place.job_files[end.job_id], place.trial.cell.ranks, site)
         folder = place.directory.job_dir(end.job_id)
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ class SlotQueue:
             end.submitted_ns = perf_counter_ns()
         child = Child.start(command, f"{JOB_MARKER}={self._marker_value(end)}", folder / "launcher.log", place.cwd)
         deadline_ns = perf_counter_ns() + int(place.trial.cell.timeout_s * 1e9)
-        self._running.append(_Running(child, end, deadline_ns, oom_kills(), attempt))
+        self._running.append(_Running(child, end, slot, deadline_ns, oom_kills(), attempt))
 
     def _wait(self) -> None:
         now = perf_counter_ns()
@@ -117,6 +118,7 @@ class SlotQueue:
     def _release(self, running: _Running) -> None:
         """Make the slot free: nothing of the job may live on in it."""
         self._running.remove(running)
+        self._free.append(running.slot)
         end, child, place = running.end, running.child, self._place
         if end.status is Status.TIMEOUT:
             end_processes(child.marker)
@@ -140,7 +142,8 @@ class SlotQueue:
         if failure.port_taken and running.attempt == 0:
             _set_aside(place.directory.job_dir(end.job_id))
             end.released_ns = None
-            self._start(end, attempt=1)
+            self._free.remove(running.slot)
+            self._start(end, running.slot, attempt=1)
             return
         end.status, end.cause = failure.status, failure.cause
 
@@ -151,11 +154,13 @@ class SlotQueue:
 def run_driver(place: Place, launcher: LoadLauncher, plan_file: Path) -> LoadEnd:
     """Run one driver that places all jobs itself; the deadline counts for the load as a whole."""
     cell = place.trial.cell
-    rounds = -(-cell.load.jobs // place.trial.slots)
+    rounds = -(-cell.load.jobs // len(place.trial.slots))
     deadline_ns = perf_counter_ns() + int(rounds * cell.timeout_s * 1e9)
     oom_before = oom_kills()
     log = place.directory.path / "launcher.log"
-    child = Child.start(launcher.command(plan_file, place.site("load")), place.marker, log, place.cwd)
+    child = Child.start(
+        launcher.command(plan_file, place.site("load", place.trial.devices)), place.marker, log, place.cwd
+    )
     leftovers: list[str] = []
     timed_out = False
     while not child.ended:

@@ -1,6 +1,6 @@
 """From a suite to trials in order: pure, except for asking which packages are installed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paceline.launchers import contract as launchers
@@ -16,7 +16,7 @@ from paceline.strategies import descriptor as strategies
 from paceline.strategies.descriptor import StrategyDescriptor
 from paceline.workloads import datasets
 from paceline.workloads import descriptor as workloads
-from paceline.workloads.descriptor import Tier
+from paceline.workloads.descriptor import Tier, WorkloadDescriptor
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Plan:
     unavailable: dict[str, str] = field(default_factory=dict)
     """Engine or workload to the reason and install line."""
     notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Keep what a reader must know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
 
 def select(suite: Suite, filters: Filters) -> Suite:
@@ -142,7 +147,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         reason = registry.unavailable(tuple(dict.fromkeys(modules)))
         if reason:
             plan.unavailable[name] = reason
-    tier = _tier(comparison, machine, workload.tiers, where)
+    tier = _tier(comparison, machine, workload, plan, where)
     sizes = workload.tiers[tier]
     dataset = datasets.choose(comparison.data, sizes.datasets)
     devices = _devices(machine, tier)
@@ -160,7 +165,7 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
             f"{where}: {engine} on {ranks} ranks needs {ranks} devices, this machine has {len(devices)}: "
             "lower ranks, or say oversubscribe: true (never ranked)"
         )
-    cores = len(devices) if variant.cores_per_rank == "all" else variant.cores_per_rank
+    cores = _cores_per_rank(variant, len(devices), tier)
     cell = Cell(
         comparison=index,
         category=comparison.category,
@@ -185,12 +190,17 @@ def _cell(suite: Suite, index: int, engine: EngineName, machine: Machine, plan: 
         timeout_s=comparison.timeout_s,
         peak=comparison.peak,
     )
-    if tier == "gpu" and comparison.load.many:
-        raise RequestError(f"{where}: many jobs on GPUs are not separated by device yet: say tier: cpu")
     refusal = launcher.refusal(cell)
     if refusal:
         raise RequestError(f"{where}: {refusal}")
     return cell
+
+
+def _cores_per_rank(variant: Variant, devices: int, tier: Tier) -> int:
+    """Return how many devices a rank takes: cores as the variant says, and never more than one accelerator."""
+    if tier == "gpu":
+        return 1
+    return devices if variant.cores_per_rank == "all" else variant.cores_per_rank
 
 
 def _micro_batch(batch: int, ranks: int, accumulation: int, where: str) -> int:
@@ -213,14 +223,23 @@ def _variant(suite: Suite, engine: EngineName, launcher: Launcher, strategy: Str
     return known[engine.variant]
 
 
-def _tier(comparison: Comparison, machine: Machine, tiers: Mapping[Tier, object], where: str) -> Tier:
+def _tier(comparison: Comparison, machine: Machine, workload: WorkloadDescriptor, plan: Plan, where: str) -> Tier:
+    tiers = workload.tiers
+    cpu_build = "torch" in workload.modules and registry.is_cpu_build("torch")
     wanted: Tier
-    if comparison.tier == "auto":
-        wanted = "gpu" if machine.gpu_names and "gpu" in tiers else "cpu"
-    else:
+    if comparison.tier != "auto":
         wanted = comparison.tier
+    elif not machine.gpu_names or "gpu" not in tiers:
+        wanted = "cpu"
+    elif cpu_build:
+        wanted = "cpu"
+        plan.note("GPUs are left out: the torch that is installed is a CPU build; install a CUDA build to use them")
+    else:
+        wanted = "gpu"
     if wanted == "gpu" and not machine.gpu_names:
         raise RequestError(f"{where}: tier gpu was asked for, and this machine shows no GPU: say tier: cpu")
+    if wanted == "gpu" and cpu_build:
+        raise RequestError(f"{where}: tier gpu was asked for, and torch is a CPU build: install a CUDA build of it")
     if wanted not in tiers:
         raise RequestError(f"{where}: workload {comparison.workload!r} has no tier {wanted!r}: {', '.join(tiers)}")
     return wanted
@@ -230,9 +249,7 @@ def _all_ranks(devices: int, samples: int, plan: Plan, where: str) -> int:
     """Return the largest number of ranks that shares the samples of a micro-batch round evenly."""
     fitting = max(n for n in range(1, devices + 1) if samples % n == 0 or n == 1)
     if fitting < devices:
-        note = f"{where}: {fitting} of {devices} devices are used, because they must share the global batch evenly"
-        if note not in plan.notes:
-            plan.notes.append(note)
+        plan.note(f"{where}: {fitting} of {devices} devices are used, because they must share the global batch evenly")
     return fitting
 
 

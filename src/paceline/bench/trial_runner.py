@@ -16,7 +16,7 @@ from paceline.bench.placement import JobEnd, LoadEnd, Place, SlotQueue, run_driv
 from paceline.bench.supervise import end_processes
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
-from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.launchers.environment import accelerator_names, base_environment, scripts_dir
 from paceline.spec.errors import RecordError
 from paceline.spec.ports import free_port
 from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result
@@ -125,19 +125,21 @@ class TrialRunner:
         )
         return path
 
-    def _site(self, job_marker: str) -> Site:
+    def _site(self, job_marker: str, devices: tuple[int, ...]) -> Site:
         port = free_port()
         self._ports.append(port)
         trial_name, trial_value = self._marker.split("=")
         markers = {trial_name: trial_value, JOB_MARKER: job_marker}
+        accelerators = accelerator_names(devices) if self._trial.cell.tier == "gpu" else ()
         return Site(
             scripts=scripts_dir(),
             python=sys.executable,
             temp_dir=self._temp_dir,
             port=port,
             environment=base_environment(
-                self._trial.conditions, self._trial.cell.tier, self._temp_dir, markers, self._import_path
+                self._trial.conditions, self._trial.cell.tier, self._temp_dir, markers, self._import_path, accelerators
             ),
+            accelerators=accelerators,
         )
 
     def _clean_up(self, shared_before: set[str], since_ns: int) -> list[str]:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from paceline.launchers.matrix import MATRIX, Row
+from paceline.launchers.matrix import Row
 from paceline.spec import registry
 from paceline.spec.suite import Variant
 from paceline.spec.trial import Cell
+from paceline.strategies import descriptor as strategies
+from paceline.strategies.descriptor import StrategyDescriptor
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,16 @@ class Site:
     """The base: conditions, caches, markers; launchers add to it."""
     port: int
     """A port that was free a moment ago, for launchers that must name one."""
+    accelerators: tuple[str, ...] = ()
+    """What CUDA calls the accelerators of the job's slot; the environment shows no others. Empty on the CPU tier."""
 
 
 class Launcher(ABC):
     """What can be run, and whose scheduler decides when a job runs."""
 
     name: ClassVar[str]
+    row: ClassVar[Row]
+    """Strategies and loads that it carries; the built-in launchers' rows are one table, ``matrix.py``."""
     modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that the launcher needs."""
     scheduler: ClassVar[str]
@@ -52,14 +58,21 @@ class Launcher(ABC):
         """Return whose scheduler places many jobs, and in what processes, as the tables say it."""
         return self.scheduler
 
-    @property
-    def row(self) -> Row:
-        """What this launcher carries."""
-        return MATRIX[self.name]
+    def carries(self, strategy: StrategyDescriptor) -> bool:
+        """Return whether the engine of this launcher and a strategy exists: either of the two may say so."""
+        return strategy.name in self.row.strategies or self.name in strategy.launchers
 
     def refusal(self, cell: Cell) -> str | None:
         """Return why a cell cannot run under this launcher, or None when it can. Asked before anything is started."""
-        return self.row.refusal(cell)
+        strategy = strategies.get(cell.engine.strategy)
+        if not self.carries(strategy):
+            carried = ", ".join(s.name for s in strategies.registered() if self.carries(s))
+            return f"engine {cell.engine} does not exist: launcher {self.name!r} carries {carried}"
+        if strategy.one_rank_only and cell.ranks > 1:
+            return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
+        if cell.load.many and not self.row.many_jobs:
+            return f"launcher {self.name!r} runs one job at a time: {self.row.why_one_job}"
+        return None
 
 
 class JobLauncher(Launcher):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,6 +27,7 @@ _FOREIGN = (
     "SLURM_PROCID",
 )
 """Left over from another job, these would make a rank believe that it belongs to it."""
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _FOREIGN_PREFIXES = ("RAY_", "TORCHELASTIC_", "DEEPSPEED_", "DS_", "PACELINE_")
 _KEPT = ("PACELINE_DATA",)
 """Ours, and meant for ranks."""
@@ -38,8 +40,25 @@ def scripts_dir() -> Path:
     return Path(sysconfig.get_path("scripts"))
 
 
+def visible_accelerators() -> list[str] | None:
+    """Return the accelerators that the user lets CUDA see, in order; None where nothing is said, so all of them."""
+    said = os.environ.get(_VISIBLE)
+    return None if said is None else [name.strip() for name in said.split(",") if name.strip() not in ("", "-1")]
+
+
+def accelerator_names(devices: Sequence[int]) -> tuple[str, ...]:
+    """Return what CUDA calls planned accelerators, which are counted among the visible ones."""
+    visible = visible_accelerators()
+    return tuple(str(d) if visible is None else visible[d] for d in devices)
+
+
 def base_environment(
-    conditions: Conditions, tier: str, temp_dir: Path, markers: dict[str, str], import_path: str | None = None
+    conditions: Conditions,
+    tier: str,
+    temp_dir: Path,
+    markers: dict[str, str],
+    import_path: str | None = None,
+    accelerators: tuple[str, ...] = (),
 ) -> dict[str, str]:
     """Return the complete environment of a trial's processes before its launcher adds to it."""
     searched = [p for p in (import_path, os.environ.get("PYTHONPATH")) if p]
@@ -53,6 +72,7 @@ def base_environment(
         "TORCH_EXTENSIONS_DIR": str(operator_cache()),
         "TMPDIR": str(temp_dir),
         "DS_ACCELERATOR": "cuda" if tier == "gpu" else "cpu",
+        **({_VISIBLE: ",".join(accelerators)} if accelerators else {}),
         # One machine: the host name may resolve to 127.0.1.1 or to nothing.
         "GLOO_SOCKET_IFNAME": "lo",
         "HF_HUB_OFFLINE": "1",

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
+from paceline.launchers.matrix import MATRIX
 
 
 class FakeLauncher(JobLauncher):
     """A small agent forks the ranks, as torchrun's would."""
 
     name = "fake"
+    row = MATRIX[name]
     startup_estimate_s = 0.5
     selftest_only = True
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
+from paceline.launchers.matrix import MATRIX
 from paceline.spec.suite import Variant
 
 
@@ -10,6 +11,7 @@ class PythonLauncher(JobLauncher):
     """The cheapest way to start one rank."""
 
     name = "python"
+    row = MATRIX[name]
     modules = ("torch",)
     startup_estimate_s = 0.3
     variants = {"all-cores": Variant(cores_per_rank="all", summary="one process with all cores of the machine")}

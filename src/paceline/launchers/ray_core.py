@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
+from paceline.launchers.matrix import MATRIX
 from paceline.spec.suite import Variant
 
 FRESH = {"max_calls": 1}
@@ -13,6 +14,7 @@ class RayCoreLauncher(LoadLauncher):
     """A cluster of its own for each trial, then all jobs submitted as tasks."""
 
     name = "ray-core"
+    row = MATRIX[name]
     modules = ("torch", "ray")
     scheduler = "Ray's scheduler"
     startup_estimate_s = 5.0

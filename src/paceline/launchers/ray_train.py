@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
+from paceline.launchers.matrix import MATRIX
 
 
 class RayTrainLauncher(LoadLauncher):
     """A cluster of its own for each trial, then ``TorchTrainer.fit``."""
 
     name = "ray-train"
+    row = MATRIX[name]
     modules = ("torch", "ray")
     scheduler = "Ray Train"
     startup_estimate_s = 16.0

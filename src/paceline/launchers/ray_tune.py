@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
+from paceline.launchers.matrix import MATRIX
 
 
 class RayTuneLauncher(LoadLauncher):
     """A cluster of its own for each trial, then ``Tuner.fit`` over all jobs."""
 
     name = "ray-tune"
+    row = MATRIX[name]
     modules = ("torch", "ray")
     scheduler = "Ray Tune, a fresh actor a job"
     startup_estimate_s = 9.0

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
+from paceline.launchers.matrix import MATRIX
 
 
 class TorchrunLauncher(JobLauncher):
     """An agent starts the ranks; ``--standalone`` lets it pick its own free port."""
 
     name = "torchrun"
+    row = MATRIX[name]
     modules = ("torch",)
     startup_estimate_s = 3.0
 

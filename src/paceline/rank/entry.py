@@ -69,7 +69,7 @@ class Rank:
             feed = self._build(strategy, workload)
         # After the phase: gathering sharded weights for our own proof is no part of an engine's start.
         recorder.write("initial_weights_digest", strategy.initial_weights_digest())
-        self._edge("after build", group)
+        self._edge("after build", strategy, group)
         loop = run_loop(
             strategy,
             feed,
@@ -77,7 +77,7 @@ class Rank:
             perf_counter_ns,
             warm_up_steps=job.cell.warm_up_steps,
             steps=job.cell.steps,
-            at_edge=lambda edge: self._edge(edge, group),
+            at_edge=lambda edge: self._edge(edge, strategy, group),
         )
         self._write(strategy, feed, loop)
         recorder.write("jit_built_in_run", built_operators() != operators_before)
@@ -87,7 +87,6 @@ class Rank:
 
     def _build(self, strategy: Strategy, workload: Workload) -> Feed:
         job = self.job
-
         strategy.wrap(workload)
         sampler = Sampler(
             samples=min(workload.samples, job.cell.samples or workload.samples),
@@ -101,10 +100,10 @@ class Rank:
         workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
         return Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
 
-    def _edge(self, edge: str, group: Group) -> None:
+    def _edge(self, edge: str, strategy: Strategy, group: Group) -> None:
         """Read memory between phases while the other ranks wait."""
         marker = self.job.tree_marker if self.leader and self.job.alone else None
-        self.recorder.write("memory", memory.sample(edge, marker))
+        self.recorder.write("memory", memory.sample(edge, marker, strategy.device_memory()))
         group.barrier()
 
     def _write(self, strategy: Strategy, feed: Feed, loop: LoopRecord) -> None:

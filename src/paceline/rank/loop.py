@@ -88,7 +88,8 @@ def run_loop(
     ``at_edge`` is called between phases, outside of any timing, on every rank; what it costs is not measured.
     """
     total = 1 + warm_up_steps + steps
-    bounds = np.zeros((total, 2), dtype=np.int64)
+    steps_clock = strategy.step_clock(clock)
+    marks: list[Any] = []
     losses: list[Any] = [None] * total
     applied = [False] * total
 
@@ -98,9 +99,9 @@ def run_loop(
         group.barrier()
         start = clock()
         for number in range(first, first + count):
-            begun = clock()
+            marks.append(steps_clock.mark())
             outcome = strategy.step(feed.next_step())
-            bounds[number] = begun, clock()
+            marks.append(steps_clock.mark())
             losses[number], applied[number] = outcome.loss, outcome.applied
         strategy.synchronise()
         group.barrier()
@@ -116,4 +117,5 @@ def run_loop(
         start, end = train(first, count)
         phases.append(PhaseSpan(name=name, start_ns=start, end_ns=end))
         at_edge(f"after {name}")
+    bounds = steps_clock.read_ns(marks).reshape(total, 2)
     return LoopRecord(bounds, losses, applied, (start, end), feed.wait_ns, phases)

@@ -4,13 +4,13 @@ import os
 import re
 from pathlib import Path
 
-from paceline.spec.records import MemorySample
+from paceline.spec.records import DeviceMemory, MemorySample
 
 _KIB = 1024
 
 
-def sample(edge: str, tree_marker: str | None) -> MemorySample:
-    """Return this process's memory and, given the marker in its environment, the whole tree's."""
+def sample(edge: str, tree_marker: str | None, device: DeviceMemory | None) -> MemorySample:
+    """Return this process's memory, its device's and, given the marker in its environment, the whole tree's."""
     tree = tree_pss(tree_marker) if tree_marker else None
     return MemorySample(
         edge=edge,
@@ -19,6 +19,7 @@ def sample(edge: str, tree_marker: str | None) -> MemorySample:
         rank_pss_bytes=pss(Path("/proc/self")),
         rank_peak_rss_bytes=peak_rss(),
         dev_shm_bytes=dev_shm_used(),
+        device=device,
     )
 
 

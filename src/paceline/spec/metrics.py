@@ -92,6 +92,14 @@ _ROWS = (
         meaning="resident memory of the largest rank, transients inside steps included",
     ),
     Metric(
+        name="peak_device_reserved_bytes_per_rank",
+        unit="bytes",
+        better=Better.LOWER,
+        loads="both",
+        reduction="maximum over ranks of the allocator's high-water mark",
+        meaning="accelerator memory that the largest rank took from its device",
+    ),
+    Metric(
         name="data_wait_share",
         unit="1",
         better=Better.LOWER,

@@ -65,6 +65,16 @@ class LiveSettings(Model):
     """``cpu`` or ``cuda``, read from a parameter."""
 
 
+class DeviceMemory(Model):
+    """Memory of an accelerator, as one rank sees it; peaks are of this process since it started."""
+
+    peak_allocated_bytes: int
+    peak_reserved_bytes: int
+    """What the allocator has taken from the device: the headline, because others cannot use it."""
+    used_bytes: int
+    """Of the whole device, by all processes."""
+
+
 class MemorySample(Model):
     """Memory at a phase edge, read outside of timed windows."""
 
@@ -75,6 +85,8 @@ class MemorySample(Model):
     rank_peak_rss_bytes: int
     """VmHWM of the rank."""
     dev_shm_bytes: int
+    device: DeviceMemory | None = None
+    """Null where the rank trains on the host."""
 
 
 class SampleCount(Model):

@@ -1,7 +1,7 @@
 """Everything pluggable registers by entry point; built-in things like anybody's."""
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -39,6 +39,14 @@ def _installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):
+        return False
+
+
+def is_cpu_build(package: str) -> bool:
+    """Return whether an installed package says in its version that it is built without accelerators (``+cpu``)."""
+    try:
+        return version(package).endswith("+cpu")
+    except PackageNotFoundError:
         return False
 
 

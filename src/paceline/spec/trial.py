@@ -73,9 +73,11 @@ class Trial(Model):
     """Core numbers (or accelerator indices) that the trial may use."""
 
     @property
-    def slots(self) -> int:
-        """How many jobs have room at once."""
-        return max(1, len(self.devices) // (self.cell.ranks * self.cell.cores_per_rank))
+    def slots(self) -> list[tuple[int, ...]]:
+        """The devices in fixed shares, each of which holds one job; at least one share, even of too few devices."""
+        size = self.cell.ranks * self.cell.cores_per_rank
+        shares = [self.devices[first : first + size] for first in range(0, len(self.devices) - size + 1, size)]
+        return shares or [self.devices]
 
 
 class Job(Model):

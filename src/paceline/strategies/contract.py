@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from paceline.spec.records import LiveSettings
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.spec.records import DeviceMemory, LiveSettings
 from paceline.spec.trial import Job
 from paceline.strategies import descriptor
 from paceline.workloads.contract import Workload
@@ -46,6 +49,27 @@ class Solo:
 
     def barrier(self) -> None:
         """Return at once."""
+
+
+class StepClock(Protocol):
+    """Marks the edges of steps where the work is done: on the host, or in a device's stream."""
+
+    def mark(self) -> Any:
+        """Return a mark of now; must cost next to nothing."""
+
+    def read_ns(self, marks: list[Any]) -> NDArray[np.int64]:
+        """Return the times of marks in ns, on one scale, once all work is done."""
+
+
+class HostClock:
+    """Where a call returns when its work is done, the host's clock is the step's clock."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.mark = clock
+
+    def read_ns(self, marks: list[Any]) -> NDArray[np.int64]:
+        """Return the marks, which are times already."""
+        return np.array(marks, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -85,6 +109,14 @@ class Strategy(ABC):
 
     def synchronise(self) -> None:
         """Return when the device has finished all submitted work."""
+
+    def step_clock(self, clock: Callable[[], int]) -> StepClock:
+        """Return what marks the edges of steps; ``clock`` is the host's, in ns."""
+        return HostClock(clock)
+
+    def device_memory(self) -> DeviceMemory | None:
+        """Return the memory of this rank's device; None where that is the host's."""
+        return None
 
     def initial_weights_digest(self) -> str | None:
         """Return a digest of the full parameters right after ``wrap``, or None where there are none."""

@@ -1,9 +1,11 @@
 """What the conductor knows of a strategy without importing it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from paceline.spec import registry
+from paceline.spec.errors import RequestError
 from paceline.spec.suite import Variant
 
 
@@ -17,9 +19,20 @@ class StrategyDescriptor:
     """Top-level modules that the implementation needs."""
     summary: str
     one_rank_only: bool = False
+    launchers: tuple[str, ...] = ()
+    """Launchers that carry it, where it is not in their own table: how a strategy from elsewhere says what it needs."""
     variants: Mapping[str, Variant] = field(default_factory=dict)
     """Named overlays that come with the strategy."""
     selftest_only: bool = False
+
+
+def registered() -> list[StrategyDescriptor]:
+    """Return all that can be loaded, by name; one that cannot is no reason to list none."""
+    found = []
+    for name in registry.names("strategies"):
+        with suppress(RequestError):
+            found.append(get(name))
+    return found
 
 
 def get(name: str) -> StrategyDescriptor:

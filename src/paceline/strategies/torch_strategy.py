@@ -10,11 +10,11 @@ import torch
 import torch.distributed as dist
 
 from paceline.spec.conditions import Policy
-from paceline.spec.records import LiveSettings
+from paceline.spec.records import DeviceMemory, LiveSettings
 from paceline.spec.suite import Recipe
 from paceline.spec.trial import Job
 from paceline.strategies import device, precision
-from paceline.strategies.contract import Group, Membership, Solo, StepOutcome, Strategy
+from paceline.strategies.contract import Group, Membership, Solo, StepClock, StepOutcome, Strategy
 from paceline.strategies.precision import MasterWeights
 from paceline.workloads.contract import OptimiserSettings, Workload
 
@@ -82,6 +82,14 @@ class TorchStrategy(Strategy):
     def synchronise(self) -> None:
         """Return when the device has finished all submitted work."""
         device.synchronise(self.device)
+
+    def step_clock(self, clock: Callable[[], int]) -> StepClock:
+        """Return what marks the edges of steps on this rank's device."""
+        return device.step_clock(self.device, clock)
+
+    def device_memory(self) -> DeviceMemory | None:
+        """Return the memory of this rank's device; None on a CPU."""
+        return device.memory(self.device)
 
     def observed(self, micro_batches: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
         """Yield (micro-batch, whether it is the last of the step) and remember sizes for ``live``."""
