@@ -9,7 +9,6 @@ from conftest import make_cell, make_job
 from paceline.analysis.measures import step_durations_s, utilisation
 from paceline.rank.loop import Feed, LoopRecord, run_loop
 from paceline.rank.sampling import Sampler
-from paceline.spec.records import RankRecord
 from paceline.spec.suite import Peak, Variant
 from paceline.spec.trial import Cell
 from paceline.strategies.contract import Membership, Solo
@@ -95,19 +94,14 @@ def test_data_wait_is_timed_by_the_harness(tmp_path: Path) -> None:
     assert feed.samples_per_step == [4]
 
 
-def _ranks(flops: float | None) -> list[RankRecord]:
-    plain = {"process_started_ns": 0, "reused_process": False, "cores": [], "phases": []}
-    return [RankRecord.model_validate({"rank": 0, "flops_per_sample_training": flops, **plain})]
-
-
 def test_utilisation_above_one_is_reported_not_hidden() -> None:
-    cell = make_cell(ranks=1, peak=Peak(flops_per_s=1e9, source="measured"))
-    found = utilisation(cell, _ranks(1e9), samples=3, window_s=2.0)
+    cell = make_cell(ranks=1, peak=Peak(flops_per_s=1e9, source="measured"), flops_per_sample_training=1e9)
+    found = utilisation(cell, samples=3, window_s=2.0)
     assert found.value == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("peak", [None, Peak(flops_per_s=None, source="unknown device")])
 def test_an_unknown_peak_has_no_fallback(peak: Peak | None) -> None:
-    found = utilisation(make_cell(peak=peak), _ranks(1e9), samples=3, window_s=2.0)
+    found = utilisation(make_cell(peak=peak, flops_per_sample_training=1e9), samples=3, window_s=2.0)
     assert found.value is None
     assert found.reason

@@ -61,7 +61,7 @@ def one_job(records: TrialRecords) -> Measures:
         "data_wait_share": measure(
             "data_wait_share", max(r.data_wait_ns or 0 for r in ranks) / max(1, window_ns(ranks))
         ),
-        "model_flops_utilisation": utilisation(cell, ranks, samples, window_s),
+        "model_flops_utilisation": utilisation(cell, samples, window_s),
     }
     return result | _common(records.ranks.values(), cell)
 
@@ -116,18 +116,17 @@ def step_durations_s(bounds: Sequence[NDArray[np.int64]], cell: Cell) -> NDArray
     return durations
 
 
-def utilisation(cell: Cell, ranks: Sequence[RankRecord], samples: int, window_s: float) -> Measure:
+def utilisation(cell: Cell, samples: int, window_s: float) -> Measure:
     """Return model FLOPs utilisation; null without a peak for exactly this device: there is no fallback."""
     name = "model_flops_utilisation"
-    flops = next((r.flops_per_sample_training for r in ranks if r.flops_per_sample_training), None)
+    flops = cell.flops_per_sample_training
     if flops is None:
-        why = next((r.flops_source for r in ranks if r.flops_source), "they were not counted")
-        return measure(name, None, f"FLOPs of the workload are unknown: {why}")
+        return measure(name, None, f"FLOPs of the workload are unknown: {cell.flops_source}")
     if cell.peak is None:
         return measure(name, None, "the peak of this device has not been measured")
     if cell.peak.flops_per_s is None:
         return measure(name, None, f"peak unknown: {cell.peak.source}")
-    return measure(name, flops * samples / (window_s * len(ranks) * cell.cores_per_rank * cell.peak.flops_per_s))
+    return measure(name, flops * samples / (window_s * cell.ranks * cell.cores_per_rank * cell.peak.flops_per_s))
 
 
 def quantile_with_failures(values: Sequence[float], q: float) -> float:

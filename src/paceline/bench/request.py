@@ -5,7 +5,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from paceline.bench import estimate, own
+from paceline.bench import estimate, facts
 from paceline.bench.machine import inspect_machine, installed_versions
 from paceline.bench.plan import Filters, Plan, make_plan, select
 from paceline.bench.suites import load_suite, override
@@ -47,7 +47,7 @@ def requested(
     if conditions not in set(Policy):
         raise RequestError(f"unknown conditions {conditions!r}: {nearest(conditions, list(Policy))}")
     suite = select(override(load_suite(suite_name), assignments), Filters(engines, workloads, category))
-    own.describe_all(suite)
+    facts.describe_own(suite)
     if blocks is not None:
         suite = suite.model_copy(update={"blocks": blocks, "minimum_blocks": min(blocks, suite.minimum_blocks)})
     machine, policy = inspect_machine(), Conditions(policy=Policy(conditions))
@@ -70,7 +70,7 @@ def requested(
 def resumed(directory: RunDirectory, suite_name: str | None) -> Run:
     """Return the run of a directory, to be gone on with. Raises RequestError when this is not what it was begun on."""
     run = directory.run()
-    own.describe_all(run.suite)
+    facts.describe_own(run.suite)
     if suite_name is not None and suite_name != run.suite.name:
         raise RequestError(f"{directory.path} holds suite {run.suite.name!r}, not {suite_name!r}: leave the name out")
     now = installed_versions()

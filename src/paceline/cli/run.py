@@ -39,7 +39,7 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Train a suite's workloads on its engines; print the tables."""
-    from paceline.bench import campaign, request
+    from paceline.bench import campaign, facts, request
     from paceline.bench.progress import progress_for
     from paceline.store.run_directory import RunDirectory
 
@@ -65,9 +65,10 @@ def run(
     if plan is not None:
         request.refuse_unavailable(plan)
     with campaign.exclusive_machine():
-        if resume is None:
-            directory = RunDirectory.create(out or request.default_directory(record), record)
         people = console(stderr=True) if json else console()
+        if resume is None:
+            record = facts.counted(record, people.print)
+            directory = RunDirectory.create(out or request.default_directory(record), record)
         estimates = request.estimates(record, directory)
         people.print(
             f"Suite {record.suite.name}: {len(estimates)} trials, about {sum(estimates.values()) / 60:.1f} min "

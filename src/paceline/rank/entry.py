@@ -131,28 +131,10 @@ class Rank:
         recorder.write_steps(loop.bounds)
 
     def _after_training(self, strategy: Strategy, workload: Workload) -> None:
-        """Do what is not timed: accuracy on held-out samples, FLOPs of the model."""
+        """Do what is not timed: accuracy on held-out samples."""
         if self.job.cell.evaluate and (test := workload.test_batch()) is not None:
             correct = strategy.evaluate(workload.correct, test)
             self.recorder.write("test_accuracy", correct / len(test[0]))
-        if self.leader and self.job.alone:
-            self._count_flops(workload)
-
-    def _count_flops(self, workload: Workload) -> None:
-        stated = workload.stated_flops_per_sample()
-        if stated is not None:
-            self.recorder.write("flops_per_sample_training", stated)
-            self.recorder.write("flops_source", "stated by the workload")
-            return
-        from paceline.workloads.flops import FLOPS_SOURCE, count_training_flops
-
-        try:
-            counted = count_training_flops(workload)
-        except Exception as error:  # a model that cannot be traced is no failed training
-            self.recorder.write("flops_source", f"not counted: {type(error).__name__}: {error}")
-            return
-        self.recorder.write("flops_per_sample_training", counted)
-        self.recorder.write("flops_source", FLOPS_SOURCE)
 
     @contextmanager
     def _phase(self, name: Phase, start_ns: int | None = None, absent: str | None = None) -> Iterator[None]:

@@ -120,8 +120,6 @@ class RankRecord(Model):
     window_start_ns: int | None = None
     window_end_ns: int | None = None
     data_wait_ns: int | None = None
-    flops_per_sample_training: float | None = None
-    flops_source: str | None = None
     test_accuracy: float | None = None
     jit_built_in_run: bool = False
     error: str | None = None

@@ -37,6 +37,9 @@ class Cell(Model):
     oversubscribe: bool
     timeout_s: float
     peak: Peak | None = None
+    flops_per_sample_training: float | None = None
+    """Forward and backward of one sample, counted once on a plain copy of the model; null where it is unknown."""
+    flops_source: str = "not counted"
 
     @property
     def id(self) -> str:
@@ -95,8 +98,8 @@ class Job(Model):
     tree_marker: str
     """``NAME=value`` that every process of the trial carries in its environment."""
     alone: bool
-    """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges and counts FLOPs
-    after the window. Among many jobs that would cost the others time."""
+    """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges. Among many jobs
+    that would cost the others time."""
 
 
 class PlannedJob(Model):

@@ -1,0 +1,117 @@
+"""Where the wall time of a run goes: seconds by part, for each kind of cell and for the run as a whole.
+
+    python benchmarks/wall_time.py RUN [RUN ...]
+
+One-job trials are divided along their first rank's life. Trials of many jobs are divided in the same way, each job's
+seconds counted as a share of a slot, with `idle` for slots that hold no job while others still run.
+"""
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from paceline.launchers import contract as launchers
+from paceline.launchers.contract import LoadLauncher
+from paceline.spec.records import Phase, RankRecord
+from paceline.spec.trial import Status
+from paceline.store.run_directory import RunDirectory, TrialRecords
+
+PARTS = {
+    "cluster": "start of a cluster, until jobs can be submitted",
+    "launch": "submission to the first line in the rank",
+    "import": "frameworks, model code",
+    "rendezvous": "ranks meet",
+    "build": "model, data, wrapping",
+    "first_step": "apart from all others",
+    "warm_up": "fixed number of steps",
+    "steady": "the timed window",
+    "harness": "ours in the rank: digests, memory, FLOPs, writing",
+    "teardown": "the rank's last line to the submitter's knowing",
+    "idle": "a slot without a job",
+    "conductor": "ours outside: preparing, cleaning up, deriving, writing",
+}
+_NS = 1e-9
+_RESUMED_S = 30.0
+"""A longer gap between two trials is a pause of the user's, not ours."""
+
+
+def main() -> None:
+    """Print a table a run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path)
+    console = Console()
+    for path in parser.parse_args().runs:
+        directory = RunDirectory.open(path)
+        found = [
+            directory.trial(t).records(with_bounds=False) for t in directory.run().plan if directory.trial(t).finished
+        ]
+        console.print(_table(path, found))
+
+
+def _table(path: Path, trials: list[TrialRecords]) -> Table:
+    seconds: dict[str, Counter[str]] = defaultdict(Counter)
+    for records in trials:
+        if records.ending.status is Status.OK and all(job.status is Status.OK for job in records.jobs):
+            seconds[records.trial.cell.category] += Counter(dict(_parts(records)))
+        else:
+            seconds["failed trials"]["harness"] += records.ending.wall_s
+    ordered = sorted(trials, key=lambda records: records.load.started_ns)
+    gaps = ((b.load.started_ns - a.load.started_ns) * _NS - a.ending.wall_s for a, b in pairwise(ordered))
+    seconds["between trials"]["conductor"] = sum(gap for gap in gaps if 0 < gap < _RESUMED_S)
+    seconds["all"] = sum(seconds.values(), Counter())
+    table = Table(title=f"{path}: {len(trials)} trials, {seconds['all'].total() / 60:.1f} min; seconds (share)")
+    table.add_column("part")
+    for name, counted in seconds.items():
+        table.add_column(f"{name}\n{counted.total():.0f} s", justify="right")
+    table.add_column("what it is")
+    for part, about in PARTS.items():
+        cells = (f"{c[part]:.1f} ({c[part] / max(c.total(), 1e-9):.0%})" if c[part] else "" for c in seconds.values())
+        table.add_row(part, *cells, about)
+    return table
+
+
+def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
+    """Yield (part, seconds) that add up to the trial's wall time."""
+    load, wall_s = records.load, records.ending.wall_s
+    assert load.accepting_ns is not None
+    cluster_s = (load.accepting_ns - load.started_ns) * _NS
+    end_ns = max(job.released_ns or 0 for job in records.jobs)
+    slots = min(len(records.trial.slots), len(records.jobs))
+    launcher = launchers.get(records.trial.cell.engine.launcher)
+    places_itself = isinstance(launcher, LoadLauncher) and records.trial.cell.load.many
+    total: Counter[str] = Counter()
+    for job in records.jobs:
+        first = records.ranks[job.job_id][0]
+        total += Counter(dict(_phases(first)))
+        assert job.submitted_ns is not None
+        assert job.released_ns is not None
+        assert first.done_ns is not None
+        # A framework that places jobs itself gets all of them at once: a wait for a slot is no part of a slot's time.
+        begun_ns = first.process_started_ns if places_itself else job.submitted_ns
+        total["launch"] += (first.process_started_ns - begun_ns) * _NS
+        total["teardown"] += (job.released_ns - first.done_ns) * _NS
+        total["harness"] += (first.done_ns - first.process_started_ns) * _NS - sum(s for _, s in _phases(first))
+    total["idle"] += max(0.0, slots * (end_ns - load.accepting_ns) * _NS - total.total())
+    shares = Counter({part: value / slots for part, value in total.items()})
+    shares["cluster"] = cluster_s
+    shares["conductor"] = wall_s - (end_ns - load.started_ns) * _NS
+    yield from shares.items()
+
+
+def _phases(rank: RankRecord) -> list[tuple[str, float]]:
+    """Return seconds of the phases inside a rank; ``launch`` and ``teardown`` happen around it."""
+    inside = set(Phase) - {Phase.LAUNCH, Phase.TEARDOWN}
+    return [
+        (str(p.name), (p.end_ns - p.start_ns) * _NS)
+        for p in rank.phases
+        if p.name in inside and p.start_ns is not None and p.end_ns is not None
+    ]
+
+
+if __name__ == "__main__":
+    main()
