@@ -1,0 +1,180 @@
+"""What a whole trial costs beside a bare script under the same launcher: seconds from nothing to nothing, in turns.
+
+    python benchmarks/whole_trial.py [--engines torchrun/ddp,ray-train/ddp] [--workload lenet5] [--pairs 8]
+
+Ours is all that Paceline does for one trial: folders, the launcher, ranks with their records, clean-up, derivation. The
+bare script trains the same model on as many steps of the same size under the same conditions, as a person would write
+it.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from paceline.bench.litter import make_temp_dir, remove_temp_dir
+from paceline.bench.machine import inspect_machine
+from paceline.bench.plan import make_plan
+from paceline.bench.suites import parse_suite
+from paceline.bench.trial_runner import TrialRunner
+from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.spec.conditions import Conditions
+from paceline.spec.ports import free_port
+from paceline.spec.trial import Status, Trial
+from paceline.store.run_directory import TrialDirectory
+
+SUITE = """
+name: whole-trial
+description: one trial an engine
+comparisons:
+  - {{category: moderate-complexity, workload: {workload}, tier: cpu, engines: [{engine}], ranks: 2, steps: {steps}}}
+"""
+
+
+def main() -> None:
+    """Alternate ours and bare, print the difference of each engine."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engines", default="torchrun/ddp,deepspeed/zero2,ray-train/ddp")
+    parser.add_argument("--workload", default="lenet5")
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=100)
+    arguments = parser.parse_args()
+    print(f"{arguments.workload}, {arguments.steps} steps, {arguments.pairs} pairs: seconds of a whole trial, medians")
+    for engine in arguments.engines.split(","):
+        text = SUITE.format(workload=arguments.workload, engine=engine, steps=arguments.steps)
+        (trial,) = make_plan(parse_suite(text, "whole-trial"), inspect_machine(), Conditions(), 0).trials
+        _ours(trial), _bare(trial)  # warm caches
+        pairs = []
+        for number in range(arguments.pairs):
+            order = (_ours, _bare) if number % 2 == 0 else (_bare, _ours)
+            taken = {way: way(trial) for way in order}
+            pairs.append((taken[_ours], taken[_bare]))
+        more = sorted(ours - bare for ours, bare in pairs)
+        print(
+            f"{engine:16} ours {statistics.median(o for o, _ in pairs):.2f}  "
+            f"bare {statistics.median(b for _, b in pairs):.2f}  "
+            f"difference {statistics.median(more):+.2f}  [{more[0]:+.2f}, {more[-1]:+.2f}]",
+            flush=True,
+        )
+
+
+def _ours(trial: Trial) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        result = TrialRunner(trial, TrialDirectory(Path(folder) / "trial"), lambda _done: None).run()
+        taken = time.perf_counter() - start
+    if result.status is not Status.OK:
+        sys.exit(f"our trial ended {result.status}: {result.cause}")
+    return taken
+
+
+def _bare(trial: Trial) -> float:
+    cell, temp_dir = trial.cell, make_temp_dir()
+    script = [__file__, "--bare", cell.engine.strategy, cell.workload, str(cell.micro_batch), str(cell.total_steps)]
+    start_command = {
+        "torchrun": [
+            str(scripts_dir() / "torchrun"), "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2",
+        ],
+        "deepspeed": [
+            str(scripts_dir() / "deepspeed"), "--hostfile", "/none", "--num_accelerators", "2", "--no_local_rank",
+            "--master_addr", "127.0.0.1", "--master_port", str(free_port()),
+        ],
+        "ray-train": [sys.executable],
+    }[cell.engine.launcher]  # fmt: skip
+    if cell.engine.launcher == "ray-train":
+        script[1] = "--bare-ray"
+    start = time.perf_counter()
+    done = subprocess.run(
+        [*start_command, *script],
+        env=base_environment(Conditions(), "cpu", temp_dir, {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    taken = time.perf_counter() - start
+    remove_temp_dir(temp_dir)
+    if done.returncode != 0:
+        sys.exit(done.stderr[-3000:])
+    return taken
+
+
+def bare(strategy: str, name: str, micro_batch: int, steps: int) -> None:
+    """Be one rank of the script that a person would write."""
+    import numpy as np
+    import torch
+    import torch.distributed as dist
+
+    from paceline.workloads.contract import load_workload
+    from paceline.workloads.descriptor import get
+
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank]})
+    torch.set_num_threads(1)
+    workload = load_workload(name, "cpu", get(name).tiers["cpu"].datasets[-1])
+    joined = dist.is_initialized()
+    model = workload.build()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=workload.optimiser.learning_rate, foreach=False)
+    if strategy == "ddp":
+        if not joined:
+            dist.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)
+    else:
+        import deepspeed
+
+        deepspeed.init_distributed("gloo", auto_mpi_discovery=False, verbose=False)
+        config = {
+            "train_micro_batch_size_per_gpu": micro_batch,
+            "zero_optimization": {"stage": int(strategy.removeprefix("zero"))},
+            "zero_allow_untested_optimizer": True,
+            "gradient_clipping": 0.0,
+        }
+        model, optimiser, _, _ = deepspeed.initialize(
+            model=model, optimizer=optimiser, config=config, dist_init_required=False
+        )
+    order = np.random.default_rng(0).permutation(workload.samples)
+    for step in range(steps):
+        first = (step * ranks + rank) * micro_batch
+        batch = workload.batch(order[np.arange(first, first + micro_batch) % len(order)])
+        loss = workload.loss(model, batch)
+        if strategy == "ddp":
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        else:
+            model.backward(loss)
+            model.step()
+    if not joined:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def bare_ray(strategy: str, name: str, micro_batch: int, steps: int) -> None:
+    """Be the driver of a Ray Train script."""
+    import ray
+    from ray.train import RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
+    folder = os.environ["TMPDIR"]
+    ray.init(
+        address="local", num_cpus=2, include_dashboard=False, object_store_memory=80 * 2**20, _temp_dir=f"{folder}/ray"
+    )
+    TorchTrainer(
+        lambda config: bare(*config["arguments"]),
+        train_loop_config={"arguments": (strategy, name, micro_batch, steps)},
+        torch_config=TorchConfig(backend="gloo"),
+        scaling_config=ScalingConfig(num_workers=2, resources_per_worker={"CPU": 1}),
+        run_config=RunConfig(storage_path=f"{folder}/results"),
+    ).fit()
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] in (["--bare"], ["--bare-ray"]):
+        train = bare if sys.argv[1] == "--bare" else bare_ray
+        train(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    else:
+        main()
