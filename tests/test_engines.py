@@ -55,7 +55,7 @@ TRAINED = (
 
 def ranks_of(run: Path, engine: str) -> list[list[RankRecord]]:
     """Return the rank records of every job of an engine's only trial."""
-    slug = engine.replace("/", "-")
+    slug = engine.replace("/", "-").replace("@", "-")
     (trial,) = run.glob(f"trials/*-{slug}-[0-9]*")
     return [read_ranks(job) for job in sorted((trial / "jobs").iterdir())]
 
@@ -159,15 +159,21 @@ def test_many_jobs_are_placed_and_measured(cli: Cli) -> None:
     assert cli("verify", cli.folder / "run").returncode == 0
 
 
-def test_accumulation_gives_every_strategy_the_same_losses(cli: Cli) -> None:
-    done = cli.suite(ACCUMULATION)
+def test_accumulation_gives_every_strategy_the_same_losses_and_one_process_too(cli: Cli) -> None:
+    baseline = ACCUMULATION.replace("torchrun/zero2]", "torchrun/zero2, python/single@all-cores]")
+    done = cli.suite(baseline.replace("ranks: 2", "ranks: all"))
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "python/single@all-cores: on 1 rank with 2 cores" in done.stdout
     for cell in cli.document()["cells"]:
+        assert cell["same_conditions"]["outcome"] == "same", "what follows from the layout is no difference"
         difference = cell["same_work"]["max_relative_difference"]
         assert difference is None or difference < 1e-5
     ((rank, _),) = ranks_of(cli.folder / "run", "torchrun/zero2")
     assert rank.live is not None
     assert (rank.live.micro_batch, rank.live.accumulation) == (16, 2)
+    ((alone,),) = ranks_of(cli.folder / "run", "python/single@all-cores")
+    assert alone.conditions is not None
+    assert alone.conditions["intraop_threads"] == 2
 
 
 def test_as_shipped_shows_what_defaults_do(cli: Cli) -> None:

@@ -6,18 +6,17 @@ Losses that agree are a screen, not a proof: under AdamW they hide gradients tha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paceline.spec.conditions import differing_conditions
 from paceline.spec.model import Model
-from paceline.spec.records import RankRecord
+from paceline.spec.records import SCREENED_STEPS, RankRecord
 from paceline.spec.suite import Recipe
 from paceline.store.run_directory import TrialRecords
 
-SCREENED_STEPS = 12
 LOSS_TOLERANCE = {Recipe.FP32: 1e-4, Recipe.AMP: 2**-8, Recipe.BF16_MASTER: 2**-8}
 """Relative. In fp32 the same work agrees to about 1e-6 over twelve steps, and clipping at 1.0 shows as 1e-1.
 bf16 keeps eight bits: rounding in another order may move a loss by its unit roundoff 2^-8 (3e-4 was seen)."""
@@ -50,6 +49,9 @@ class _Work:
     losses: list[NDArray[np.float64]]
     weights: list[str | None]
     indices: list[str]
+    """Digests of all samples, one a rank."""
+    first_batches: list[list[list[int]]]
+    """Sorted samples of each of the first steps, all ranks of a job together: for cells with other ranks."""
 
 
 def global_losses(ranks: Sequence[RankRecord]) -> NDArray[np.float64]:
@@ -69,10 +71,11 @@ def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
         for a, b in zip(mine.losses, theirs.losses, strict=False)
     ]
     worst = max(differences)
+    same_ranks = trial.trial.cell.ranks == reference.trial.cell.ranks
     against = str(reference.trial.cell.engine)
     if mine.weights != theirs.weights:
         outcome, cause = "different", f"initial weights differ from those of {against}"
-    elif mine.indices != theirs.indices:
+    elif mine.indices != theirs.indices if same_ranks else mine.first_batches != theirs.first_batches:
         outcome, cause = "different", f"ranks consumed other samples than those of {against}"
     elif worst > LOSS_TOLERANCE[trial.trial.cell.recipe]:
         outcome, cause = "different", f"losses part from those of {against} by {worst:.1e} within {steps} steps"
@@ -109,7 +112,8 @@ def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameCond
     if not mine or not theirs:
         return SameConditions(outcome="unproven")
     base = theirs[0]
-    found = {text for items in (*mine, *theirs) for text in differing_conditions(items, base)}
+    same_layout = trial.trial.cell.layout == reference.trial.cell.layout
+    found = {text for items in (*mine, *theirs) for text in differing_conditions(items, base, same_layout=same_layout)}
     return SameConditions(outcome="different" if found else "same", differences=sorted(found))
 
 
@@ -119,6 +123,13 @@ def _work(records: TrialRecords) -> _Work:
         losses=[global_losses(ranks) for ranks in finished],
         weights=[ranks[0].initial_weights_digest for ranks in finished],
         indices=[r.samples.index_digest for ranks in finished for r in ranks if r.samples],
+        first_batches=[
+            [
+                sorted(chain(*shares))
+                for shares in zip(*(r.samples.first_steps for r in ranks if r.samples), strict=True)
+            ]
+            for ranks in finished
+        ],
     )
 
 

@@ -122,6 +122,7 @@ class Rank:
                 padded_per_step=feed.padded_per_step,
                 dropped_per_epoch=feed.sampler.dropped_per_epoch,
                 index_digest=feed.sampler.digest,
+                first_steps=[[int(i) for taken in step for i in taken] for step in feed.first_steps],
             ),
         )
         live = strategy.live()

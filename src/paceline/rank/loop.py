@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.rank.sampling import Sampler, StepSamples
-from paceline.spec.records import Phase, PhaseSpan
+from paceline.spec.records import SCREENED_STEPS, Phase, PhaseSpan
 from paceline.strategies.contract import Group, Strategy
+from paceline.workloads.contract import SampleIndices
 
 PREPARED_STEPS = 10_000
 """Steps of a window whose samples are chosen before it begins; more would only cost memory."""
@@ -30,6 +31,8 @@ class Feed:
     wait_ns: int = 0
     samples_per_step: list[int] = field(default_factory=list)
     padded_per_step: list[int] = field(default_factory=list)
+    first_steps: list[list[SampleIndices]] = field(default_factory=list)
+    """What was taken in the first ``SCREENED_STEPS`` steps, micro-batch by micro-batch."""
     _chosen: int = 0
     _ahead: deque[StepSamples] = field(default_factory=deque)
 
@@ -45,18 +48,23 @@ class Feed:
         samples = self._ahead.popleft()
         self.samples_per_step.append(0)
         self.padded_per_step.append(samples.padded)
-        return self._batches(samples)
+        if len(self.first_steps) == SCREENED_STEPS:
+            return self._batches(samples, None)
+        self.first_steps.append([])
+        return self._batches(samples, self.first_steps[-1])
 
     def _choose(self) -> None:
         self._ahead.append(self.sampler.step(self._chosen))
         self._chosen += 1
 
-    def _batches(self, samples: StepSamples) -> Iterator[Any]:
+    def _batches(self, samples: StepSamples, kept: list[SampleIndices] | None) -> Iterator[Any]:
         for indices in samples.micro_batches:
             start = self.clock()
             batch = self.fetch(indices)
             self.wait_ns += self.clock() - start
             self.samples_per_step[-1] += len(indices)  # counted when the strategy takes them
+            if kept is not None:
+                kept.append(indices)
             yield batch
 
 

@@ -6,10 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from paceline.analysis.agreement import SCREENED_STEPS, loss_table
+from paceline.analysis.agreement import loss_table
 from paceline.report.tables import plain_table
 from paceline.report.view import RunView
 from paceline.spec.errors import RequestError, nearest
+from paceline.spec.records import SCREENED_STEPS
 from paceline.spec.trial import Status
 from paceline.store.run_directory import RunDirectory, TrialRecords
 

@@ -12,7 +12,7 @@ from paceline.analysis.summary import CellSummary, Spread
 from paceline.report.view import ComparisonView, RunView
 from paceline.spec.conditions import GIB, Policy
 from paceline.spec.suite import Comparison
-from paceline.spec.trial import Status
+from paceline.spec.trial import Cell, Status
 
 Format = Callable[[float], str]
 
@@ -141,6 +141,11 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
         (str(cell.cell.engine), f"placed by {cell.scheduler}") for cell in comparison.cells if cell.scheduler
     )
     yield from (Text(f"{', '.join(engines)}: {message}") for message, engines in placed.items())
+    layout = comparison.cells[0].cell.layout if comparison.cells else None
+    other_layouts = _by_message(
+        (str(cell.cell.engine), _layout(cell.cell)) for cell in comparison.cells if cell.cell.layout != layout
+    )
+    yield from (Text(f"{', '.join(engines)}: on {message}") for message, engines in other_layouts.items())
     for cell in comparison.cells:
         engine = str(cell.cell.engine)
         if cell.status not in (None, Status.OK):
@@ -155,6 +160,12 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
     for text, engines in flags.items():
         who = "all engines" if len(engines) == len(comparison.cells) > 1 else ", ".join(engines)
         yield Text(f"{who}: {text}", style="dim")
+
+
+def _layout(cell: Cell) -> str:
+    ranks, cores = cell.layout
+    each = " each" if ranks > 1 else ""
+    return f"{ranks} rank{'s' if ranks > 1 else ''} with {cores} core{'s' if cores > 1 else ''}{each}"
 
 
 def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

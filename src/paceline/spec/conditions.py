@@ -64,12 +64,23 @@ HARD_CONDITIONS = (
 """Read-back items in which engines must agree; a difference in one makes conditions ``different``."""
 
 
-def differing_conditions(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Return ``item: value / value`` for each hard item in which two read-backs differ."""
+LAYOUT_CONDITIONS = (
+    *("intraop_threads", "interop_threads", "cores_per_rank", "backend"),
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+)
+"""Items that follow from how a cell shares its devices among ranks: one rank with two cores has two threads."""
+
+
+def differing_conditions(one: dict[str, Any], other: dict[str, Any], *, same_layout: bool = True) -> list[str]:
+    """Return ``item: value / value`` for each hard item in which two read-backs differ.
+
+    Between layouts, what follows from the layout itself is no difference: it is what such rows are there to compare.
+    """
     return [
         f"{name}: {mine} / {theirs}"
         for item in HARD_CONDITIONS
         for name, mine, theirs in _differences(item, one.get(item), other.get(item))
+        if same_layout or name not in LAYOUT_CONDITIONS
     ]
 
 

@@ -16,6 +16,9 @@ SCHEMA_VERSION = 1
 MEASURING_VERSION = 1
 """Raised whenever the way of measuring changes, so that figures of two versions are never mixed unseen."""
 
+SCREENED_STEPS = 12
+"""First steps of which losses and samples are compared between engines."""
+
 TRIAL_MARKER = "PACELINE_TRIAL"
 JOB_MARKER = "PACELINE_JOB"
 
@@ -98,6 +101,8 @@ class SampleCount(Model):
     dropped_per_epoch: int
     """Samples that no rank sees in an epoch, because they do not fill a global batch."""
     index_digest: str
+    first_steps: list[list[int]] = []
+    """Global indices that the strategy took in each of the first ``SCREENED_STEPS`` steps."""
 
 
 class RankRecord(Model):

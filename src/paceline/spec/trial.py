@@ -56,6 +56,11 @@ class Cell(Model):
         return self.micro_batch * self.accumulation * self.ranks
 
     @property
+    def layout(self) -> tuple[int, int]:
+        """How a job shares its devices: (ranks, cores a rank)."""
+        return self.ranks, self.cores_per_rank
+
+    @property
     def total_steps(self) -> int:
         """Optimiser steps of one job: the first, the warm-up, the window."""
         return 1 + self.warm_up_steps + self.steps
