@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from paceline.rank.sampling import Sampler, StepSamples
 from paceline.spec.records import SCREENED_STEPS, Phase, PhaseSpan
-from paceline.strategies.contract import Group, Strategy
+from paceline.strategies.contract import Group, StepOutcome, Strategy
 from paceline.workloads.contract import SampleIndices
 
 PREPARED_STEPS = 10_000
@@ -95,35 +95,30 @@ def run_loop(
 
     ``at_edge`` is called between phases, outside of any timing, on every rank; what it costs is not measured.
     """
-    total = 1 + warm_up_steps + steps
     steps_clock = strategy.step_clock(clock)
     marks: list[Any] = []
-    losses: list[Any] = [None] * total
-    applied = [False] * total
+    outcomes: list[StepOutcome] = []
 
-    def train(first: int, count: int) -> tuple[int, int]:
+    def train(count: int) -> tuple[int, int]:
         """Run steps between two barriers; return the times of the edges."""
         feed.prepare(count)
+        mark, step, next_step = steps_clock.mark, strategy.step, feed.next_step
         group.barrier()
         start = clock()
-        for number in range(first, first + count):
-            marks.append(steps_clock.mark())
-            outcome = strategy.step(feed.next_step())
-            marks.append(steps_clock.mark())
-            losses[number], applied[number] = outcome.loss, outcome.applied
+        for _ in range(count):
+            begun = mark()
+            outcomes.append(step(next_step()))
+            marks.extend((begun, mark()))
         strategy.synchronise()
         group.barrier()
         return start, clock()
 
     phases = []
-    for name, first, count in (
-        (Phase.FIRST_STEP, 0, 1),
-        (Phase.WARM_UP, 1, warm_up_steps),
-        (Phase.STEADY, 1 + warm_up_steps, steps),
-    ):
+    for name, count in ((Phase.FIRST_STEP, 1), (Phase.WARM_UP, warm_up_steps), (Phase.STEADY, steps)):
         feed.wait_ns = 0
-        start, end = train(first, count)
+        start, end = train(count)
         phases.append(PhaseSpan(name=name, start_ns=start, end_ns=end))
         at_edge(f"after {name}")
-    bounds = steps_clock.read_ns(marks).reshape(total, 2)
+    losses, applied = [o.loss for o in outcomes], [o.applied for o in outcomes]
+    bounds = steps_clock.read_ns(marks).reshape(-1, 2)
     return LoopRecord(bounds, losses, applied, (start, end), feed.wait_ns, phases)

@@ -43,7 +43,6 @@ class FSDP2(TorchStrategy):
 
     def loss(self, batch: Any) -> torch.Tensor:
         """Return the mean loss; the precision is FSDP2's own policy, not autocast."""
-        assert self._loss is not None
         found: torch.Tensor = self._loss(self.model, batch)
         return found
 

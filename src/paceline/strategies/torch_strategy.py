@@ -33,10 +33,11 @@ class TorchStrategy(Strategy):
     def __init__(self, job: Job, membership: Membership) -> None:
         super().__init__(job, membership)
         self.device = device.device_of(job, membership)
+        self.recipe = job.cell.recipe
         self.model: Any = None
         self.optimiser: Any = None
         self.master_weights: MasterWeights | None = None
-        self._loss: Callable[[Any, Any], Any] | None = None
+        self._loss: Callable[[Any, Any], Any] = _nothing_wrapped
         self._seen_micro_batch = 0
         self._seen_accumulation = 0
 
@@ -46,14 +47,8 @@ class TorchStrategy(Strategy):
             dist.init_process_group(device.collective_backend(self.device), timeout=self.collective_timeout)
         return TorchGroup()
 
-    @property
-    def recipe(self) -> Recipe:
-        """The precision of the training."""
-        return self.job.cell.recipe
-
     def loss(self, batch: Any) -> torch.Tensor:
         """Return the mean loss of a micro-batch, in the recipe's precision."""
-        assert self._loss is not None
         if self.recipe is not Recipe.AMP:
             plain: torch.Tensor = self._loss(self.model, batch)
             return plain
@@ -172,6 +167,10 @@ class SoloTorchStrategy(TorchStrategy):
     def join(self) -> Group:
         """Return the group of one."""
         return Solo()
+
+
+def _nothing_wrapped(_model: Any, _batch: Any) -> Any:
+    raise RuntimeError("a loss was asked for before wrap()")
 
 
 def _sum(shares: list[torch.Tensor]) -> torch.Tensor:

@@ -82,7 +82,6 @@ class Zero(TorchStrategy):
 
     def loss(self, batch: Any) -> torch.Tensor:
         """Return the mean loss; the precision is DeepSpeed's own configuration."""
-        assert self._loss is not None
         found: torch.Tensor = self._loss(self.model, batch)
         return found
 
