@@ -47,10 +47,10 @@ comparisons:
 
 
 TRAINED = (
-    "torchrun/ddp,torchrun/fsdp2,torchrun/zero1,torchrun/zero2,torchrun/zero3,torchrun/zero3-offload,"
-    "deepspeed/zero0,ray-train/ddp,ray-core/ddp,python/single,ray-core/single,ray-tune/single"
+    "torchrun/ddp,torchrun/fsdp2,torchrun/zero2,torchrun/zero3-offload,"
+    "deepspeed/zero0,ray-train/ddp,ray-core/ddp,python/single,ray-tune/single"
 )
-"""Every strategy and every launcher once; the whole accuracy suite has more of their pairs."""
+"""Every launcher and kind of strategy once; the whole accuracy suite has more of their pairs."""
 
 
 def ranks_of(run: Path, engine: str) -> list[list[RankRecord]]:
@@ -74,7 +74,7 @@ def test_every_engine_learns_the_digits(trained: tuple[Cli, subprocess.Completed
     cli, done = trained
     assert done.returncode == 0, done.stdout + done.stderr
     cells = cli.document()["cells"]
-    assert len(cells) == 12
+    assert len(cells) == 9
     for cell in cells:
         assert cell["status"] == "ok", cell["cause"]
         assert cell["data"] == "real"
@@ -106,7 +106,7 @@ def test_sharding_strategies_hold_half_of_the_optimiser_state(
     trained: tuple[Cli, subprocess.CompletedProcess[str]],
 ) -> None:
     cli, _ = trained
-    for strategy, share in {"ddp": 1.0, "fsdp2": 0.5, "zero1": 0.5, "zero2": 0.5, "zero3": 0.5}.items():
+    for strategy, share in {"ddp": 1.0, "fsdp2": 0.5, "zero2": 0.5, "zero3-offload": 0.5}.items():
         ((rank, _),) = ranks_of(cli.folder / "run", f"torchrun/{strategy}")
         assert rank.live is not None
         assert rank.live.parameters_total == 61_706

@@ -15,7 +15,7 @@ class ResNetWorkload(Classification):
     """cpu: ResNet-18 (basic blocks, depths 2-2-2-2, widths 64 to 512) on 64 pixels; gpu: ResNet-50 on 224 pixels."""
 
     image_size = {"cpu": 64, "gpu": 224}
-    optimiser = OptimiserSettings(name="sgd", learning_rate=0.05, momentum=0.9, weight_decay=1e-4)
+    optimiser = OptimiserSettings(name="sgd", learning_rate=0.01, momentum=0.9, weight_decay=1e-4)
     _sizes: ClassVar[dict[Tier, dict[str, Any]]] = {
         "cpu": {"layer_type": "basic", "depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512]},
         "gpu": {"layer_type": "bottleneck", "depths": [3, 4, 6, 3], "hidden_sizes": [256, 512, 1024, 2048]},
