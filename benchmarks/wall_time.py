@@ -22,7 +22,7 @@ from paceline.spec.trial import Status
 from paceline.store.run_directory import RunDirectory, TrialRecords
 
 PARTS = {
-    "cluster": "start of a cluster, until jobs can be submitted",
+    "cluster": "start and stop of a framework's cluster around the jobs (our clean-up after it included)",
     "launch": "submission to the first line in the rank",
     "import": "frameworks, model code",
     "rendezvous": "ranks meet",
@@ -30,7 +30,7 @@ PARTS = {
     "first_step": "apart from all others",
     "warm_up": "fixed number of steps",
     "steady": "the timed window",
-    "harness": "ours in the rank: digests, memory, FLOPs, writing",
+    "harness": "ours in the rank: digests, memory, writing",
     "teardown": "the rank's last line to the submitter's knowing",
     "idle": "a slot without a job",
     "conductor": "ours outside: preparing, cleaning up, deriving, writing",
@@ -82,8 +82,8 @@ def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
     cluster_s = (load.accepting_ns - load.started_ns) * _NS
     end_ns = max(job.released_ns or 0 for job in records.jobs)
     slots = min(len(records.trial.slots), len(records.jobs))
-    launcher = launchers.get(records.trial.cell.engine.launcher)
-    places_itself = isinstance(launcher, LoadLauncher) and records.trial.cell.load.many
+    has_cluster = isinstance(launchers.get(records.trial.cell.engine.launcher), LoadLauncher)
+    places_itself = has_cluster and records.trial.cell.load.many
     total: Counter[str] = Counter()
     for job in records.jobs:
         first = records.ranks[job.job_id][0]
@@ -98,8 +98,9 @@ def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
         total["harness"] += (first.done_ns - first.process_started_ns) * _NS - sum(s for _, s in _phases(first))
     total["idle"] += max(0.0, slots * (end_ns - load.accepting_ns) * _NS - total.total())
     shares = Counter({part: value / slots for part, value in total.items()})
-    shares["cluster"] = cluster_s
-    shares["conductor"] = wall_s - (end_ns - load.started_ns) * _NS
+    after_s = wall_s - (end_ns - load.started_ns) * _NS
+    shares["cluster"] = cluster_s + (after_s if has_cluster else 0.0)
+    shares["conductor"] = 0.0 if has_cluster else after_s
     yield from shares.items()
 
 
