@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]
 MANY_JOBS = """
 name: many
 description: three small jobs at once on every engine that places many
+proofs: false
 comparisons:
   - category: high-load
     workload: lenet5
@@ -34,6 +35,7 @@ comparisons:
 ACCUMULATION = """
 name: accumulation
 description: the same global batch in two micro-batches
+proofs: false
 comparisons:
   - category: moderate-complexity
     workload: lenet5

@@ -1,19 +1,20 @@
-"""Whether engines did the same work under the same conditions, as far as this version can tell (METHOD §11, §12).
+"""Whether timed trials did the work that was proven, and under the same conditions (METHOD §11, §12).
 
-Losses that agree are a screen, not a proof: under AdamW they hide gradients that are scaled wrongly. So agreement is
-``unproven``; only a clear difference is a finding.
+Losses that agree are a screen, not a proof: under AdamW they hide gradients that are scaled wrongly. What is the same
+work is said by proof trials (``judgement.py``); a timed trial must not part from what they proved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paceline.analysis.proof import Proof
 from paceline.spec.conditions import differing_conditions
 from paceline.spec.model import Model
-from paceline.spec.records import SCREENED_STEPS, RankRecord
+from paceline.spec.records import SCREENED_STEPS, LiveSettings, RankRecord
 from paceline.spec.suite import Recipe
 from paceline.store.run_directory import TrialRecords
 
@@ -39,6 +40,9 @@ class SameConditions(Model):
     """``same``, ``different`` or ``unproven``."""
     differences: list[str] = []
 
+
+NOT_OF_THE_WORK = {"dropout", "optimiser_parameters_local"}
+"""Live settings in which timed trials may differ from proofs: these train without dropout; shards differ by rank."""
 
 NO_WORK = SameWork(outcome="unproven", steps=0, max_relative_difference=None, cause="no finished trials to compare")
 NO_CONDITIONS = SameConditions(outcome="unproven")
@@ -88,7 +92,7 @@ def compare_work(trial: TrialRecords, reference: TrialRecords) -> SameWork:
     else:
         outcome = "unproven"
         losses = f"{steps} losses" if steps > 1 else "the first loss"
-        cause = f"initial weights, samples and {losses} agree with {against}; gradients are not compared yet"
+        cause = f"initial weights, samples and {losses} agree with {against}; no proof was made"
     return SameWork(outcome=outcome, steps=steps, max_relative_difference=worst, cause=cause)
 
 
@@ -102,15 +106,30 @@ def worst_conditions(found: list[SameConditions]) -> SameConditions:
     return max(found, key=lambda c: len(c.differences), default=NO_CONDITIONS)
 
 
-def reference_work(trial: TrialRecords | None) -> SameWork:
-    """Return what is known of the reference itself: there is nothing yet that it has been compared with."""
-    steps = min((len(x) for x in _work(trial).losses), default=0) if trial else 0
-    return SameWork(
-        outcome="unproven",
-        steps=min(steps, SCREENED_STEPS),
-        max_relative_difference=None,
-        cause="the reference of its comparison; it is not compared with a single process yet",
-    )
+def proven_work(
+    proof: Proof, proven: LiveSettings | None, trials: Sequence[TrialRecords], screen: SameWork
+) -> SameWork:
+    """Return what a proof says of a cell's timed trials: they must run on the proven settings and pass the screen."""
+    said = SameWork(**proof.model_dump())
+    if said.outcome != "equal":
+        return said
+    if screen.outcome == "different":
+        return screen
+    unlike = sorted({text for trial in trials for text in _unlike(trial, proven)})
+    if unlike:
+        return said.model_copy(update={"outcome": "different", "cause": f"timed trials are not as proven: {unlike[0]}"})
+    return said
+
+
+def _unlike(trial: TrialRecords, proven: LiveSettings | None) -> Iterator[str]:
+    """Yield each live setting in which a rank of a timed trial is not as it was in the proof."""
+    wanted = proven.model_dump() if proven else {}
+    for ranks in trial.ranks.values():
+        for rank in ranks:
+            found = rank.live.model_dump() if rank.live else {}
+            for name in wanted.keys() & found.keys() - NOT_OF_THE_WORK:
+                if found[name] != wanted[name]:
+                    yield f"{name} is {found[name]}, {wanted[name]} was proven"
 
 
 def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameConditions:
@@ -141,7 +160,9 @@ def _work(records: TrialRecords) -> _Work:
 
 
 def _conditions(records: TrialRecords) -> list[dict[str, object]]:
-    return [r.conditions for ranks in records.ranks.values() for r in ranks if r.conditions is not None]
+    """Return what every rank read back, before the window and after it."""
+    read = (c for ranks in records.ranks.values() for r in ranks for c in (r.conditions, r.conditions_at_start))
+    return [found for found in read if found is not None]
 
 
 def loss_table(trials: Sequence[TrialRecords], steps: int) -> list[tuple[float | None, ...]]:

@@ -17,6 +17,8 @@ def derive(records: TrialRecords) -> Result:
 
 def _derive(records: TrialRecords, status: Status, cause: str | None) -> Result:
     cell = records.trial.cell
+    if records.trial.proof is not None:
+        return Result(trial_id=records.trial.id, status=status, cause=cause, measures={})
     derived: dict[str, Measure]
     if status is Status.OK or (cell.load.many and status is Status.FAILED):
         derived = measures.many_jobs(records) if cell.load.many else measures.one_job(records)
@@ -48,7 +50,15 @@ def _status(records: TrialRecords) -> tuple[Status, str | None]:
             Status.FAILED,
             f"{len(failed)} of {len(records.jobs)} jobs did not finish; job {failed[0].job_id}: {cause}",
         )
-    return _judged(records)
+    return _judged(records) if records.trial.proof is None else _proven(records)
+
+
+def _proven(records: TrialRecords) -> tuple[Status, str | None]:
+    """Return whether every rank of a proof trial wrote all of its parts; what they say is judged elsewhere."""
+    ranks = records.ranks[0]
+    if len(ranks) != records.trial.cell.ranks or any(rank.done_ns is None for rank in ranks):
+        return Status.INVALID, "a rank's record of the proof ends before it was done"
+    return Status.OK, None
 
 
 def _judged(records: TrialRecords) -> tuple[Status, str | None]:

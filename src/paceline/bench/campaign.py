@@ -11,14 +11,15 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
-from paceline.bench import estimate
+from paceline.bench import estimate, proofs
 from paceline.bench.plan import blocks_of
 from paceline.bench.progress import Progress
 from paceline.bench.trial_runner import INTERRUPTS, TrialRunner
 from paceline.launchers.environment import state_dir
 from paceline.spec.errors import RequestError
 from paceline.spec.run import Run
-from paceline.store.run_directory import RunDirectory
+from paceline.spec.trial import Trial
+from paceline.store.run_directory import RunDirectory, TrialDirectory
 
 
 class Stop(Enum):
@@ -88,8 +89,8 @@ def execute(run: Run, directory: RunDirectory, progress: Progress, budget_s: flo
     stop = Stop.DONE
     try:
         with interruptible():
-            for trial in run.plan:
-                if directory.trial(trial).finished:
+            for trial, folder in _in_order(run, directory):
+                if folder.finished:
                     continue
                 spent = time.monotonic() - started
                 if budget_s is not None and spent + estimate.trial_s(trial) > budget_s:
@@ -97,13 +98,21 @@ def execute(run: Run, directory: RunDirectory, progress: Progress, budget_s: flo
                     break
                 progress.started(trial)
                 begun = time.monotonic()
-                result = TrialRunner(trial, directory.trial(trial), progress.tick, run.suite.import_path).run()
+                result = TrialRunner(trial, folder, progress.tick, run.suite.import_path).run()
                 progress.ended(trial, result, time.monotonic() - begun)
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED
     finally:
         progress.close()
     return Outcome(stop, time.monotonic() - started, whole_blocks(run, directory))
+
+
+def _in_order(run: Run, directory: RunDirectory) -> Iterator[tuple[Trial, TrialDirectory]]:
+    """Yield the first block, then what proves that its engines do the same work, then the other blocks."""
+    first = [trial for trial in run.plan if trial.block == 0]
+    yield from ((trial, directory.trial(trial)) for trial in first)
+    yield from proofs.proofs(run, directory)
+    yield from ((trial, directory.trial(trial)) for trial in run.plan if trial.block > 0)
 
 
 def whole_blocks(run: Run, directory: RunDirectory) -> int:

@@ -2,6 +2,8 @@
 
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import LoadLauncher
+from paceline.spec.proof import STEPS, Part
+from paceline.spec.suite import Recipe
 from paceline.spec.trial import Cell, Trial
 from paceline.strategies import descriptor as strategies
 from paceline.workloads import descriptor as workloads
@@ -26,21 +28,30 @@ def trial_s(trial: Trial) -> float:
     slots = len(trial.slots)
     rounds = -(-cell.load.jobs // slots)
     rank_s = _rank_start_s(cell)
+    training_s = _training_s(cell, _steps(trial))
     if isinstance(launcher, LoadLauncher):
         # One cluster; workers start once and are reused.
-        return launcher.startup_estimate_s + rank_s + rounds * training_s(cell) + CLEAN_UP_S
+        return launcher.startup_estimate_s + rank_s + rounds * training_s + CLEAN_UP_S
     # Every job starts a launcher of its own.
-    return rounds * (launcher.startup_estimate_s + rank_s + training_s(cell)) + CLEAN_UP_S
+    return rounds * (launcher.startup_estimate_s + rank_s + training_s) + CLEAN_UP_S
 
 
-def training_s(cell: Cell) -> float:
+def _steps(trial: Trial) -> int:
+    """Return the optimiser steps of one job."""
+    if trial.proof is None:
+        return trial.cell.total_steps
+    trainings = 1 if trial.cell.recipe is Recipe.FP32 else 2
+    return STEPS[Part.GRADIENTS] + trainings * (1 + trial.proof.reruns) * STEPS[Part.TRAINING]
+
+
+def _training_s(cell: Cell, steps: int) -> float:
     """Return the estimated time of all steps of one job."""
     tier = workloads.get(cell.workload).tiers[cell.tier]
     if workloads.get(cell.workload).selftest_only:
-        return float(cell.variant.settings.get("step_s", 0.01)) * cell.total_steps
+        return float(cell.variant.settings.get("step_s", 0.01)) * steps
     samples_per_rank = cell.micro_batch * cell.accumulation
     step_s = samples_per_rank * tier.flops_per_sample_training / SUSTAINED_FLOPS_PER_S[cell.tier]
-    stepping_s = cell.total_steps * (step_s / cell.cores_per_rank + STEP_OVERHEAD_S[cell.tier])
+    stepping_s = steps * (step_s / cell.cores_per_rank + STEP_OVERHEAD_S[cell.tier])
     return stepping_s + (COMPILE_S if cell.variant.compile else 0.0)
 
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 
+import paceline
 from paceline.bench.litter import make_temp_dir, remove_temp_dir
 from paceline.launchers.environment import base_environment, cache_dir
 from paceline.spec import registry
@@ -22,7 +22,7 @@ from paceline.workloads import datasets, descriptor
 from paceline.workloads.descriptor import Tier, WorkloadDescriptor, WorkloadTier
 
 PATIENCE_S = 300
-_COUNTED_WITH = ("paceline", "torch", "transformers")
+_DEPENDED_ON = ("paceline", "torch", "transformers")
 
 
 class WorkloadFacts(Model):
@@ -70,7 +70,7 @@ def _flops(
     name: str, tier: Tier, dataset: str, import_path: str | None, tell: Callable[[str], None]
 ) -> tuple[float | None, str]:
     # Only our own models are remembered: their sources and versions are known, so a figure is never that of another.
-    kept = None if descriptor.is_own(name) else _kept_at(name, tier, dataset)
+    kept = _kept_at(name, tier, dataset)
     try:
         if kept is not None and kept.exists():
             facts = read_model(kept, WorkloadFacts)
@@ -87,14 +87,19 @@ def _flops(
 
 def _kept_at(name: str, tier: Tier, dataset: str) -> Path | None:
     """Return the file that remembers a built-in workload's facts, named by all that they depend on."""
-    package, _, _ = descriptor.get(name).implementation.partition(":")
-    found = find_spec("paceline.workloads")
-    if not package.startswith("paceline.") or found is None or found.submodule_search_locations is None:
+    installed = installed_with(name)
+    return None if installed is None else cache_dir() / "workloads" / f"{name}-{tier}-{dataset}-{installed}.json"
+
+
+def installed_with(name: str) -> str | None:
+    """Return a digest of versions and sources that a built-in workload depends on; None for anybody else's."""
+    if descriptor.is_own(name) or not descriptor.get(name).implementation.startswith("paceline."):
         return None
-    digest = hashlib.blake2b(repr([_version(p) for p in _COUNTED_WITH]).encode(), digest_size=8)
-    for source in sorted(Path(found.submodule_search_locations[0]).glob("*.py")):
-        digest.update(source.read_bytes())
-    return cache_dir() / "workloads" / f"{name}-{tier}-{dataset}-{digest.hexdigest()}.json"
+    digest = hashlib.blake2b(repr([_version(p) for p in _DEPENDED_ON]).encode(), digest_size=8)
+    for package in ("workloads", "rank", "strategies"):
+        for source in sorted((Path(paceline.__file__).parent / package).glob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def _version(package: str) -> str:

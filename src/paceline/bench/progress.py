@@ -55,6 +55,8 @@ def headline(cell: Cell, result: Result) -> str:
     """Return the one figure of a result that fits a progress line."""
     if result.status is not Status.OK:
         return f"{result.status}: {(result.cause or '').splitlines()[0] if result.cause else 'no cause'}"
+    if not result.measures:
+        return "recorded"
     name = "test_accuracy" if cell.evaluate else "makespan_s" if cell.load.many else "samples_per_s"
     value = result.measures[name].value
     if value is None:
@@ -76,7 +78,7 @@ class PlainProgress:
         self._number += 1
         cell = trial.cell
         jobs = f", {cell.load.jobs} jobs" if cell.load.many else ""
-        self._print(f"[{self._number}/{self._total}] {cell.category} {cell.workload} {cell.engine}{jobs} ...")
+        self._print(f"[{self._number}/{self._total}] {_heading(trial)} {cell.workload} {_who(trial)}{jobs} ...")
 
     def tick(self, jobs_done: int) -> None:
         """Stay quiet."""
@@ -96,13 +98,22 @@ class PlainProgress:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def _heading(trial: Trial) -> str:
+    return "same work:" if trial.proof else str(trial.cell.category)
+
+
+def _who(trial: Trial) -> str:
+    alone = trial.proof is not None and trial.proof.reference
+    return "a single process, to compare with" if alone else str(trial.cell.engine)
+
+
 class LiveProgress:
-    """One row a cell, filled as trials end."""
+    """One row a cell, filled as trials end; all proofs of same work share one."""
 
     def __init__(self, console: Console, trials: Sequence[Trial], remaining: Remaining) -> None:
         self._remaining = remaining
-        self._rows: dict[str, tuple[Cell, str, str]] = {t.cell.id: (t.cell, "waiting", "") for t in trials}
-        self._total, self._done = len(trials), 0
+        self._rows: dict[str, tuple[Trial, str, str]] = {_row(t): (t, "waiting", "") for t in trials}
+        self._total, self._done, self._proofs = len(trials), 0, 0
         self._started_s = time.monotonic()
         self._trial_s = 0.0
         self._live = Live(self._draw(), console=console, auto_refresh=False, transient=True)
@@ -111,38 +122,41 @@ class LiveProgress:
     def started(self, trial: Trial) -> None:
         """Mark the row."""
         self._trial_s = time.monotonic()
-        self._set(trial.cell, "running", "")
+        self._set(trial, "running", "")
 
     def tick(self, jobs_done: int) -> None:
         """Count the seconds (and jobs) of the running trial."""
-        running = next((cell for cell, state, _ in self._rows.values() if state.startswith("running")), None)
+        running = next((trial for trial, state, _ in self._rows.values() if state.startswith("running")), None)
         if running is not None:
-            jobs = f"{jobs_done} of {running.load.jobs} jobs done" if running.load.many else ""
+            load = running.cell.load
+            jobs = f"{jobs_done} of {load.jobs} jobs done" if load.many else ""
             self._set(running, f"running {time.monotonic() - self._trial_s:.0f} s", jobs)
 
     def ended(self, trial: Trial, result: Result, wall_s: float) -> None:
         """Fill the row."""
         self._remaining.ended(trial, wall_s)
         self._done += 1
-        self._set(trial.cell, str(result.status), headline(trial.cell, result))
+        self._proofs += trial.proof is not None
+        figure = headline(trial.cell, result)
+        self._set(trial, str(result.status), f"{self._proofs} {figure}" if trial.proof else figure)
 
     def close(self) -> None:
         """Take the table away: the final ones follow."""
         self._live.stop()
 
-    def _set(self, cell: Cell, state: str, figure: str) -> None:
-        self._rows[cell.id] = (cell, state, figure)
+    def _set(self, trial: Trial, state: str, figure: str) -> None:
+        self._rows[_row(trial)] = (trial, state, figure)
         self._live.update(self._draw(), refresh=True)
 
     def _draw(self) -> Group:
         table = Table(box=None, pad_edge=False)
         for column in ("category", "workload", "engine", "load", "state", "figure"):
             table.add_column(column, no_wrap=True)
-        for cell, state, figure in self._rows.values():
+        for trial, state, figure in self._rows.values():
+            cell = trial.cell
             load = f"{cell.load.jobs} jobs" if cell.load.many else f"{cell.ranks} ranks"
-            table.add_row(
-                cell.category, cell.workload, str(cell.engine), load, Text(state), Text(figure, overflow="ellipsis")
-            )
+            words = (_heading(trial), cell.workload, _who(trial), load)
+            table.add_row(*words, Text(state), Text(figure, overflow="ellipsis"))
         spent = time.monotonic() - self._started_s
         footer = (
             f"{self._done} of {self._total} trials, {spent / 60:.1f} min spent, "
@@ -151,9 +165,14 @@ class LiveProgress:
         return Group(table, Text(footer, style="dim"))
 
 
-def progress_for(console: Console, trials: Sequence[Trial], estimates_s: dict[str, float]) -> Progress:
-    """Return the live table on a terminal, plain lines elsewhere."""
-    remaining = Remaining(estimates_s)
+def _row(trial: Trial) -> str:
+    return "proofs" if trial.proof else trial.cell.id
+
+
+def progress_for(console: Console, to_do: Sequence[tuple[Trial, float]]) -> Progress:
+    """Return the live table on a terminal, plain lines elsewhere; trials come with their estimated seconds."""
+    trials = [trial for trial, _ in to_do]
+    remaining = Remaining({trial.id: seconds for trial, seconds in to_do})
     if console.is_terminal:
         return LiveProgress(console, trials, remaining)
     return PlainProgress(console, trials, remaining)

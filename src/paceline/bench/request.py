@@ -5,13 +5,14 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from paceline.bench import estimate, facts
+from paceline.bench import estimate, facts, proofs
 from paceline.bench.machine import inspect_machine, installed_versions
 from paceline.bench.plan import Filters, Plan, make_plan, select
 from paceline.bench.suites import load_suite, override
 from paceline.spec.conditions import Conditions, Policy
 from paceline.spec.errors import RequestError, nearest
 from paceline.spec.run import Run
+from paceline.spec.trial import Trial
 from paceline.store.run_directory import RunDirectory
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
@@ -97,9 +98,10 @@ def default_directory(run: Run) -> Path:
     return Path("runs") / f"{Path(run.suite.name).stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
-def estimates(run: Run, directory: RunDirectory) -> dict[str, float]:
-    """Return estimated seconds of every trial that is still to be run, by id, in order."""
-    return {trial.id: estimate.trial_s(trial) for trial in run.plan if not directory.trial(trial).finished}
+def to_do(run: Run, directory: RunDirectory) -> list[tuple[Trial, float]]:
+    """Return every trial that is still to be run, timed ones first, with its estimated seconds."""
+    timed = [trial for trial in run.plan if not directory.trial(trial).finished]
+    return [(trial, estimate.trial_s(trial)) for trial in (*timed, *proofs.to_do(run, directory))]
 
 
 def estimated_minutes(suite_name: str, policy: Policy) -> float:

@@ -97,6 +97,7 @@ class TrialRunner:
                 job_id=job_id,
                 cell=self._trial.cell,
                 seed=self._trial.seed + 100_000 * job_id,
+                proof=self._trial.proof,
                 conditions=self._trial.conditions,
                 devices=self._trial.devices,
                 lease_dir=str(leases),

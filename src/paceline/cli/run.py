@@ -69,16 +69,18 @@ def run(
         if resume is None:
             record = facts.counted(record, people.print)
             directory = RunDirectory.create(out or request.default_directory(record), record)
-        estimates = request.estimates(record, directory)
+        to_do = request.to_do(record, directory)
+        timed_s, proof_s = (sum(s for t, s in to_do if (t.proof is None) is timed) for timed in (True, False))
+        proofs = sum(trial.proof is not None for trial, _ in to_do)
+        proving = f", and {proofs} proofs of same work, about {proof_s / 60:.1f} min," if proofs else ""
         people.print(
-            f"Suite {record.suite.name}: {len(estimates)} trials, about {sum(estimates.values()) / 60:.1f} min "
-            f"(estimate) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.\n"
+            f"Suite {record.suite.name}: {len(to_do) - proofs} trials, about {timed_s / 60:.1f} min{proving} "
+            f"(estimates) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.\n"
             f"Run directory: {directory.path}",
             soft_wrap=True,
         )
-        todo = [trial for trial in record.plan if trial.id in estimates]
-        outcome = campaign.execute(record, directory, progress_for(people, todo, estimates), budget_s)
-    _finish(directory, outcome, sum(estimates.values()), people, as_json=json)
+        outcome = campaign.execute(record, directory, progress_for(people, to_do), budget_s)
+    _finish(directory, outcome, timed_s + proof_s, people, as_json=json)
 
 
 def _finish(
@@ -94,7 +96,7 @@ def _finish(
     if as_json:
         print_json(document(view))
     else:
-        print_view(people, view)
+        print_view(people, view, directory)
     _print_ending(people, view, directory.path, outcome, estimate_s)
     if outcome.stop is Stop.INTERRUPTED:
         raise typer.Exit(EXIT_INTERRUPTED)

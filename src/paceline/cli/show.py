@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from paceline.report.view import RunView
+    from paceline.store.run_directory import RunDirectory
 
 
 def show(
@@ -33,16 +34,22 @@ def show(
     elif proof is not None:
         console().print(proof_tables(view, directory, proof))
     else:
-        print_view(console(), view)
+        print_view(console(), view, directory)
 
 
-def print_view(people: "Console", view: "RunView") -> None:
+def print_view(people: "Console", view: "RunView", directory: "RunDirectory") -> None:
     """Print one table a comparison, expectations if there are any, and what it all can say."""
+    from paceline.report.shipped import defaults_table, normalised_sibling
     from paceline.report.tables import comparison_table, findings_table, meaning
 
+    shipped = view.run.conditions.policy == "as-shipped"
+    normalised = normalised_sibling(directory, view.run) if shipped else None
     people.print()
     for comparison in view.comparisons:
         people.print(comparison_table(view, comparison))
+        if shipped:
+            people.print(defaults_table(view, directory, comparison, normalised))
+            people.print()
     if (findings := findings_table(view)) is not None:
         people.print(findings)
     people.print(meaning(view))

@@ -24,7 +24,8 @@ def verify(
         for text in found.disagreements:
             people.print(f"DISAGREES  {text}", markup=False, soft_wrap=True)
         people.print(
-            f"{found.numbers} numbers of {found.trials} trials derived again from the raw records: "
+            f"{found.numbers} numbers of {found.trials} trials and {found.proofs} proofs of same work derived again "
+            "from the raw records: "
             f"{'all agree' if not found.disagreements else f'{len(found.disagreements)} disagreements'}"
         )
     if found.disagreements:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter_ns
 
-from paceline.rank import conditions, memory
-from paceline.rank.lease import leased_cores
+from paceline.rank import conditions, interference, memory
+from paceline.rank.lease import leased_cores, process_cores
 from paceline.rank.loop import Feed, LoopRecord, run_loop
 from paceline.rank.recorder import Recorder
 from paceline.rank.sampling import Sampler
@@ -16,6 +16,8 @@ from paceline.spec.trial import Job
 from paceline.strategies.contract import Group, Membership, Strategy, load_strategy
 from paceline.strategies.operators import built_operators
 from paceline.workloads.contract import Workload, load_workload
+
+WINDOW_EDGES = (f"after {Phase.WARM_UP}", f"after {Phase.STEADY}")
 
 
 def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
@@ -27,7 +29,12 @@ def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
     try:
         with leased_cores(job) as cores:
             recorder.write("cores", cores)
-            Rank(job, membership, recorder).run(started_ns)
+            if job.proof is not None:
+                from paceline.rank.prover import Prover
+
+                Prover(job, membership, recorder).run()
+            else:
+                Rank(job, membership, recorder).run(started_ns)
     except BaseException as error:
         recorder.write("error_ns", perf_counter_ns())
         recorder.write("error", "".join(traceback.format_exception(error)).strip())
@@ -101,9 +108,17 @@ class Rank:
         return Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
 
     def _edge(self, edge: str, strategy: Strategy, group: Group) -> None:
-        """Read memory between phases while the other ranks wait."""
-        marker = self.job.tree_marker if self.leader and self.job.alone else None
+        """Read memory between phases while the other ranks wait; around the window also what the machine does."""
+        whole = self.leader and self.job.alone
+        marker = self.job.tree_marker if whole else None
         self.recorder.write("memory", memory.sample(edge, marker, strategy.device_memory()))
+        if edge in WINDOW_EDGES:
+            cores = list(self.job.devices) if whole and self.job.cell.tier == "cpu" else sorted(process_cores())
+            live = strategy.live()
+            backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
+            found = conditions.read_back(self.job.conditions, backend, live.device_type)
+            self.recorder.write("conditions_at_start" if edge == WINDOW_EDGES[0] else "conditions", found)
+            self.recorder.write("activity", interference.read(cores, marker))
         group.barrier()
 
     def _write(self, strategy: Strategy, feed: Feed, loop: LoopRecord) -> None:
@@ -125,10 +140,7 @@ class Rank:
                 first_steps=[[int(i) for taken in step for i in taken] for step in feed.first_steps],
             ),
         )
-        live = strategy.live()
-        backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
-        recorder.write("live", live)
-        recorder.write("conditions", conditions.read_back(self.job.conditions, backend, live.device_type))
+        recorder.write("live", strategy.live())
         recorder.write_steps(loop.bounds)
 
     def _after_training(self, strategy: Strategy, workload: Workload) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from paceline.spec.records import DeviceMemory, MemorySample
@@ -25,21 +26,21 @@ def sample(edge: str, tree_marker: str | None, device: DeviceMemory | None) -> M
 
 def tree_pss(marker: str) -> tuple[int, int]:
     """Return (sum of proportional set sizes in bytes, number of processes) over processes that carry the marker."""
+    sizes = [size for process in marked_processes(marker) if (size := pss(process)) is not None]
+    return sum(sizes), len(sizes)
+
+
+def marked_processes(marker: str) -> Iterator[Path]:
+    """Yield the /proc folders of all processes that carry the marker in their environment."""
     wanted = marker.encode()
-    total, count = 0, 0
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
         try:
-            if wanted not in (process / "environ").read_bytes().split(b"\0"):
-                continue
+            if wanted in (process / "environ").read_bytes().split(b"\0"):
+                yield process
         except OSError:
             continue  # gone, or another user's
-        size = pss(process)
-        if size is not None:
-            total += size
-            count += 1
-    return total, count
 
 
 def pss(process: Path) -> int | None:

@@ -1,6 +1,7 @@
 """Writes a rank's events as JSON lines, at phase edges only, so that nothing is written inside a timed window."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ class Recorder:
         folder = Path(out_dir)
         folder.mkdir(parents=True, exist_ok=True)
         self._steps = folder / f"rank-{rank}-steps.npy"
+        self._proof = folder / f"rank-{rank}-proof.npz"
         self._file = (folder / f"rank-{rank}.jsonl").open("a", buffering=1)
 
     def write(self, event: str, value: Any) -> None:
@@ -28,6 +30,13 @@ class Recorder:
         with beside.open("wb") as file:
             np.save(file, bounds)
         beside.replace(self._steps)  # a rank that is killed here leaves none rather than half of one
+
+    def write_arrays(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
+        """Keep a proof's arrays in ``rank-<r>-proof.npz``."""
+        beside = self._steps.with_name(f".{self._proof.name}.partial")
+        with beside.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        beside.replace(self._proof)
 
     def close(self) -> None:
         """Close the file."""

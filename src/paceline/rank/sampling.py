@@ -32,6 +32,8 @@ class Sampler:
     ranks: int
     seed: int
     incomplete_batch: Literal["drop", "pad"]
+    permutation: int = 0
+    """Not 0: samples change places within each micro-batch, drawn by this number. Only rounding should notice."""
 
     def __post_init__(self) -> None:
         self._digest = hashlib.blake2b(digest_size=16)
@@ -55,7 +57,11 @@ class Sampler:
         positions = within * self.global_batch + self.rank * share + np.arange(share)
         mine = order[positions % self.samples]
         self._digest.update(mine.tobytes())
-        return StepSamples(np.split(mine, self.accumulation), int((positions >= self.samples).sum()))
+        micro_batches = np.split(mine, self.accumulation)
+        if self.permutation:
+            draw = np.random.default_rng([self.seed, self.permutation, number])
+            micro_batches = [draw.permutation(each) for each in micro_batches]
+        return StepSamples(micro_batches, int((positions >= self.samples).sum()))
 
     def _order(self, epoch: int) -> SampleIndices:
         """Return the epoch's permutation, drawn once: shuffling inside a timed step would be part of the figure."""

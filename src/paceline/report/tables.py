@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from paceline.analysis.agreement import SameWork
 from paceline.analysis.summary import CellSummary, Spread
 from paceline.report.view import ComparisonView, RunView
 from paceline.spec.conditions import GIB, Policy
@@ -85,11 +86,17 @@ def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableTyp
     for cell in comparison.cells:
         row = [str(cell.cell.engine)]
         row += _figures(cell, columns)
-        row += [view.work[cell.cell.id].outcome, view.conditions[cell.cell.id].outcome]
+        row += [_work(view.work[cell.cell.id]), view.conditions[cell.cell.id].outcome]
         if several:
             row.append(f"{cell.ok}/{cell.planned}")
         table.add_row(*row)
     return Group(Text(_title(view, comparison), style="bold"), table, *_below(view, comparison), Text())
+
+
+def _work(work: SameWork) -> str:
+    if work.outcome == "equal" and work.max_relative_difference is not None:
+        return f"equal {work.max_relative_difference:.0e}".replace("e-0", "e-").removesuffix(" 0e+00")
+    return work.outcome
 
 
 def _columns(comparison: Comparison) -> tuple[Column, ...]:
@@ -179,15 +186,16 @@ def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def meaning(view: RunView) -> Text:
     """Return what the tables can and cannot say."""
     run = view.run
-    agreed = [w for w in view.work.values() if w.max_relative_difference is not None and w.outcome == "unproven"]
+    equal = [w for w in view.work.values() if w.outcome == "equal"]
     lines = []
-    if agreed:
-        worst = max(w.max_relative_difference or 0.0 for w in agreed)
+    if equal:
         lines.append(
-            "Work: initial weights, samples and the first losses of each row agree with its reference's "
-            f"({f'worst {worst:.0e} relative' if worst else 'identical to the last bit'}). "
-            "That is a screen, not a proof, so no row says 'equal'."
+            f"Same work: 'equal' rows train what a single process trains ({equal[0].steps} steps: initial weights, "
+            "samples, gradients, losses, updates; the largest relative difference is shown), proven in trials of their "
+            "own; the timed ones ran on the proven settings and do not part from each other."
         )
+    unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome == "unproven"}
+    lines += [f"Unproven: {cause}" for cause in sorted(unproven)]
     lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")
     lines.append(
         f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, "

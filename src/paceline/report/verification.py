@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from paceline.analysis.derive import derive
 from paceline.analysis.jobs import rank_times
+from paceline.analysis.proof import Proof
+from paceline.bench.proofs import judgement, proof_trials
 from paceline.report.document import document
-from paceline.report.view import stored_results, view_run
+from paceline.report.view import stored_proof, stored_results, view_run
 from paceline.spec.errors import RecordError
 from paceline.spec.model import Model
 from paceline.spec.records import Result
@@ -18,6 +20,7 @@ class Verification(Model):
     """What was checked and what disagrees."""
 
     trials: int
+    proofs: int
     numbers: int
     disagreements: list[str]
 
@@ -44,10 +47,30 @@ def verify_run(directory: RunDirectory) -> Verification:
         found += [
             f"{trial.id}: {text}" for text in _disagreements(run, trial, records, stored[trial.id], derived[trial.id])
         ]
-    if not found and document(view_run(directory, stored)) != document(view_run(directory, derived)):
+    proven = [trial for trial in proof_trials(run) if directory.proof(trial).judged]
+    for trial in proven:
+        found += [f"{trial.id}: {text}" for text in _proof_disagreements(directory, run, trial)]
+    if not found and document(view_run(directory, stored)) != document(view_run(directory, derived, _derived_proof)):
         found.append("the document of the stored results is not that of the derived ones")
     numbers = sum(m.value is not None for result in stored.values() for m in result.measures.values())
-    return Verification(trials=len(stored), numbers=numbers, disagreements=found)
+    return Verification(trials=len(stored), proofs=len(proven), numbers=numbers, disagreements=found)
+
+
+def _derived_proof(directory: RunDirectory, run: Run, trial: Trial) -> Proof:
+    """Judge a proof again; one that was never judged stays so."""
+    return judgement(directory, run, trial) if directory.proof(trial).judged else stored_proof(directory, run, trial)
+
+
+def _proof_disagreements(directory: RunDirectory, run: Run, trial: Trial) -> Iterator[str]:
+    try:
+        stored, derived = stored_proof(directory, run, trial), judgement(directory, run, trial)
+    except RecordError as error:
+        yield str(error)
+        return
+    for name in Proof.model_fields:
+        said, given = getattr(stored, name), getattr(derived, name)
+        if said != given:
+            yield f"{name} is {said!r} in proof.json, the records give {given!r}"
 
 
 def _disagreements(run: Run, trial: Trial, records: TrialRecords, stored: Result, derived: Result) -> Iterator[str]:

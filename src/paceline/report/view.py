@@ -1,17 +1,22 @@
 """A run as readers see it: its cells, with what is known of their work and conditions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from paceline.analysis import agreement
 from paceline.analysis.agreement import SameConditions, SameWork
 from paceline.analysis.expectations import Finding, check
+from paceline.analysis.proof import Proof
 from paceline.analysis.summary import CellSummary, summarise
+from paceline.bench.proofs import proof_trial
 from paceline.spec.engine import EngineName
 from paceline.spec.records import Result
 from paceline.spec.run import Run
 from paceline.spec.suite import Comparison
-from paceline.spec.trial import Status
+from paceline.spec.trial import Cell, Status, Trial
 from paceline.store.run_directory import RunDirectory, TrialRecords
+
+Judged = Callable[[RunDirectory, Run, Trial], Proof]
 
 
 @dataclass(frozen=True)
@@ -46,25 +51,46 @@ def stored_results(directory: RunDirectory, run: Run) -> dict[str, Result]:
     return {trial.id: folder.result() for trial, folder in trials if (folder.path / "result.json").exists()}
 
 
-def view_run(directory: RunDirectory, results: dict[str, Result] | None = None) -> RunView:
-    """Read a run. ``results`` replaces the stored ones, which is how ``verify`` sees what they should be."""
+def stored_proof(directory: RunDirectory, run: Run, proof: Trial) -> Proof:  # noqa: ARG001 - what derives needs the run
+    """Return the outcome of a proof as it was written down."""
+    folder = directory.proof(proof)
+    return folder.proof(Proof) if folder.judged else Proof.unproven("no proof was made yet")
+
+
+def view_run(
+    directory: RunDirectory, results: dict[str, Result] | None = None, judged: Judged | None = None
+) -> RunView:
+    """Read a run. What is given replaces what is stored, which is how ``verify`` sees what it should be."""
     run = directory.run()
     results = stored_results(directory, run) if results is None else results
     cells = summarise(run.plan, results)
     comparisons = [_comparison_view(i, c, cells) for i, c in enumerate(run.suite.comparisons)]
     work: dict[str, SameWork] = {}
     conditions: dict[str, SameConditions] = {}
+    judged = judged or stored_proof
     for comparison in comparisons:
         blocks = _blocks(directory, run, results, comparison)
         reference = _id_of(comparison.cells, comparison.reference)
         for cell in comparison.cells:
             pairs = [(b[cell.cell.id], b[reference]) for b in blocks if cell.cell.id in b and reference in b]
             conditions[cell.cell.id] = agreement.worst_conditions([agreement.compare_conditions(*p) for p in pairs])
-            if cell.cell.engine == comparison.reference:
-                work[cell.cell.id] = agreement.reference_work(pairs[0][0] if pairs else None)
-            else:
-                work[cell.cell.id] = agreement.worst_work([agreement.compare_work(*p) for p in pairs])
+            screen = agreement.worst_work([agreement.compare_work(*p) for p in pairs])
+            trials = [mine for mine, _ in pairs]
+            work[cell.cell.id] = _work(directory, run, cell.cell, trials, screen, judged)
     return RunView(run, comparisons, work, conditions, check(run.suite, cells))
+
+
+def _work(
+    directory: RunDirectory, run: Run, cell: Cell, trials: list[TrialRecords], screen: SameWork, judged: Judged
+) -> SameWork:
+    proof = proof_trial(run, cell)
+    if proof is None or not run.suite.proofs:
+        return screen
+    outcome = judged(directory, run, proof)
+    folder = directory.proof(proof)
+    ranks = folder.records(with_bounds=False).ranks[0] if outcome.outcome == "equal" else []
+    proven = ranks[0].proof[-1].live if ranks else None
+    return agreement.proven_work(outcome, proven, trials, screen)
 
 
 def _comparison_view(index: int, comparison: Comparison, cells: list[CellSummary]) -> ComparisonView:

@@ -66,6 +66,8 @@ class LiveSettings(Model):
     backend: str | None
     device_type: str
     """``cpu`` or ``cuda``, read from a parameter."""
+    dropout: float = 0.0
+    """Largest probability of a dropout layer in force: with one, steps are random and cannot be compared."""
 
 
 class DeviceMemory(Model):
@@ -92,6 +94,25 @@ class MemorySample(Model):
     """Null where the rank trains on the host."""
 
 
+class Activity(Model):
+    """What cores and processes have done since boot or since they started; differences of two readings count."""
+
+    at_ns: int
+    cores: list[int]
+    busy_s: float
+    """Of these cores together, whoever used them."""
+    steal_s: float
+    """Taken from these cores by the hypervisor."""
+    own_s: float
+    """CPU time of this process."""
+    trees_s: float | None
+    """CPU time of all processes of the trial; null where this rank does not read it."""
+    major_faults: int
+    minor_faults: int
+    involuntary_switches: int
+    frequency_mhz: float | None
+
+
 class SampleCount(Model):
     """Samples that one rank processed, by global index; padded and dropped ones apart."""
 
@@ -105,6 +126,31 @@ class SampleCount(Model):
     """Global indices that the strategy took in each of the first ``SCREENED_STEPS`` steps."""
 
 
+class PartRecord(Model):
+    """One training of a proof, as one rank saw it. Weights are in the rank's ``.npz``, under the part's name."""
+
+    part: str
+    losses: list[float]
+    """Mean over this rank's samples, one a step, the loss scale divided out."""
+    applied: list[bool]
+    gradient_squares: list[float]
+    """Sum of squares of what entered this rank's optimiser, one a step: of whole gradients or of its shards."""
+    weights_digests: list[str]
+    """Of the sketches of all full parameters, at the start and after each step."""
+    samples: list[list[int]]
+    """Global indices that this rank consumed, one list a step."""
+    bf16_weights: bool
+    """Whether every weight was exactly a bf16 number after the last step."""
+    live: LiveSettings
+
+
+class Scale(Model):
+    """What the reference found at the initial weights, for part A of every engine."""
+
+    loss_scale: float
+    learning_rate: float
+
+
 class RankRecord(Model):
     """All that one rank wrote, assembled from its event lines."""
 
@@ -114,7 +160,12 @@ class RankRecord(Model):
     cores: list[int]
     phases: list[PhaseSpan]
     memory: list[MemorySample] = []
+    activity: list[Activity] = []
+    """At the start and at the end of the window."""
+    conditions_at_start: dict[str, Any] | None = None
+    """Read back before the window."""
     conditions: dict[str, Any] | None = None
+    """Read back after the window."""
     live: LiveSettings | None = None
     initial_weights_digest: str | None = None
     losses: list[float] = []
@@ -131,6 +182,10 @@ class RankRecord(Model):
     error_kind: str | None = None
     error_ns: int | None = None
     done_ns: int | None = None
+    proof: list[PartRecord] = []
+    proof_tensors: list[str] = []
+    """Names of the tensors in the proof's arrays, in order."""
+    proof_scale: Scale | None = None
 
     def phase(self, name: Phase) -> PhaseSpan | None:
         """Return the span of a phase, or None when the rank never came to it."""

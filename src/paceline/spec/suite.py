@@ -153,6 +153,8 @@ class Suite(Model):
     minimum_blocks: int = Field(default=1, ge=1)
     """Below this many finished blocks a run that ran out of budget exits with 124."""
     verdicts: bool = False
+    proofs: bool = True
+    """Prove once an engine that its work is a single process's; without, every row is ``unproven``."""
     import_path: str | None = None
     """Folder of the suite's file, where modules of your own are looked for; set when the file is read."""
     variants: dict[str, Variant] = {}

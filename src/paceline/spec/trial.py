@@ -6,6 +6,7 @@ from typing import Any, Literal
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import Engine
 from paceline.spec.model import Model
+from paceline.spec.proof import ProofPlan
 from paceline.spec.suite import Category, Load, Peak, Recipe, Variant
 
 
@@ -79,6 +80,8 @@ class Trial(Model):
     conditions: Conditions
     devices: tuple[int, ...]
     """Core numbers (or accelerator indices) that the trial may use."""
+    proof: ProofPlan | None = None
+    """Set in proof trials: what to prove, instead of what to time."""
 
     @property
     def slots(self) -> list[tuple[int, ...]]:
@@ -102,6 +105,8 @@ class Job(Model):
     out_dir: str
     tree_marker: str
     """``NAME=value`` that every process of the trial carries in its environment."""
+    proof: ProofPlan | None = None
+    """That of the trial."""
     alone: bool
     """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges. Among many jobs
     that would cost the others time."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,10 @@ from pydantic import ValidationError
 from paceline.spec.errors import RecordError
 from paceline.spec.records import RankRecord
 
-_LISTS = {"phase": "phases", "memory": "memory"}
+_LISTS = {"phase": "phases", "memory": "memory", "activity": "activity", "proof": "proof"}
 """Events that come several times, and the field that collects them."""
 
-_BEFORE_ANYTHING = {"phases": [], "memory": [], "cores": [], "reused_process": False}
+_BEFORE_ANYTHING = {"phases": [], "memory": [], "activity": [], "proof": [], "cores": [], "reused_process": False}
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -67,6 +68,15 @@ def read_bounds(job_dir: Path, rank: int) -> NDArray[np.int64] | None:
     except (ValueError, EOFError, OSError) as error:
         raise RecordError(f"{path} is not a whole array of step boundaries: {error}") from error
     return bounds
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
+    """Return the arrays of a proof by name. Raises RecordError when the file is missing or not whole."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return dict(found)
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise RecordError(f"{path} is not a proof's whole set of arrays: {error}") from error
 
 
 def _fresh() -> dict[str, Any]:

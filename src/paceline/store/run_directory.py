@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from paceline.spec.errors import RecordError, RequestError
+from paceline.spec.model import Model
 from paceline.spec.records import SCHEMA_VERSION, Ending, JobRecord, LoadRecord, RankRecord, Result
 from paceline.spec.run import Run
 from paceline.spec.trial import Status, Trial
 from paceline.store import raw
-from paceline.store.files import read_model, write_model, write_whole
+from paceline.store.files import M, read_model, write_model, write_whole
 
 REPEATED = (Status.INTERRUPTED, Status.INFRASTRUCTURE)
 """Endings that say nothing of an engine: a resumed run tries again."""
@@ -69,6 +70,24 @@ class TrialDirectory:
     def write_result(self, result: Result) -> None:
         """Write what was derived. Its presence says that the trial is finished."""
         write_model(self.path / "result.json", result)
+
+    @property
+    def judged(self) -> bool:
+        """Whether the outcome of a proof trial is written down."""
+        return (self.path / "proof.json").exists()
+
+    def write_proof(self, proof: Model) -> None:
+        """Write the outcome of a proof trial."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_model(self.path / "proof.json", proof)
+
+    def proof(self, kind: type[M]) -> M:
+        """Return the outcome of a proof trial. Raises RecordError when it is missing or unreadable."""
+        return read_model(self.path / "proof.json", kind)
+
+    def proof_arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Return what rank 0 of a proof trial kept of the weights. Raises RecordError when it is unreadable."""
+        return raw.read_arrays(self.job_dir(0) / "rank-0-proof.npz")
 
     def result(self) -> Result:
         """Return the stored result. Raises RecordError when it is missing or unreadable."""
@@ -142,3 +161,7 @@ class RunDirectory:
     def trial(self, trial: Trial) -> TrialDirectory:
         """Return the folder of a trial, whether it exists or not."""
         return TrialDirectory(self.path / "trials" / trial.id)
+
+    def proof(self, trial: Trial) -> TrialDirectory:
+        """Return the folder of a proof trial, or of the single process that it is compared with."""
+        return TrialDirectory(self.path / "proofs" / trial.id)

@@ -117,6 +117,14 @@ class Strategy(ABC):
         """Return the memory of this rank's device; None where that is the host's."""
         return None
 
+    def full_parameters(self) -> Iterator[tuple[str, Any]]:
+        """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
+        raise NotImplementedError(f"{type(self).__name__} does not give its full parameters")
+
+    def before_update(self, tell: Callable[[list[Any]], None]) -> None:
+        """From now on call ``tell`` with this rank's gradients as they enter the optimiser, before it steps."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell what enters its optimiser")
+
     def initial_weights_digest(self) -> str | None:
         """Return a digest of the full parameters right after ``wrap``, or None where there are none."""
         return None

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.nn.modules.dropout import _DropoutNd
 
 from paceline.spec.conditions import Policy
 from paceline.spec.records import DeviceMemory, LiveSettings
@@ -131,6 +132,16 @@ class TorchStrategy(Strategy):
         """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
         yield from self.model.named_parameters()
 
+    def before_update(self, tell: Callable[[list[Any]], None]) -> None:
+        """Call ``tell`` from a hook of torch's own optimiser, which every strategy here steps in the end."""
+        inner = getattr(self.optimiser, "optimizer", self.optimiser)
+
+        def hook(optimiser: torch.optim.Optimizer, _args: Any, _settings: Any) -> None:
+            stepped_on = (p for group in optimiser.param_groups for p in group["params"])
+            tell([_local(p.grad) for p in stepped_on if p.grad is not None])
+
+        inner.register_step_pre_hook(hook)
+
     def live(self) -> LiveSettings:
         """Return what is in force, read back from the model, the optimiser and the group."""
         parameters = list(self.model.parameters())
@@ -152,6 +163,7 @@ class TorchStrategy(Strategy):
             optimiser_parameters_local=sum(p.numel() for p in local),
             backend=dist.get_backend() if grouped else None,
             device_type=parameters[0].device.type,
+            dropout=active_dropout(self.model),
         )
 
     def close(self) -> None:
@@ -176,6 +188,18 @@ def _nothing_wrapped(_model: Any, _batch: Any) -> Any:
 def _sum(shares: list[torch.Tensor]) -> torch.Tensor:
     """Return the step's loss without a copy where there is only one share: small steps would feel it."""
     return shares[0] if len(shares) == 1 else torch.stack(shares).sum()
+
+
+def _local(tensor: torch.Tensor) -> torch.Tensor:
+    """Return this rank's part of a tensor that is spread over ranks, or the tensor itself."""
+    to_local = getattr(tensor, "to_local", None)
+    return tensor if to_local is None else to_local()
+
+
+def active_dropout(model: torch.nn.Module) -> float:
+    """Return the largest probability of a dropout module that is in training mode; zero where there is none."""
+    active = (m.p for m in model.modules() if isinstance(m, _DropoutNd) and m.training)
+    return max(active, default=0.0)
 
 
 def leave_group() -> None:

@@ -16,6 +16,7 @@ from paceline.strategies.contract import Group, StepOutcome
 from paceline.strategies.torch_strategy import (
     TorchGroup,
     TorchStrategy,
+    active_dropout,
     build_optimiser,
     optimiser_settings,
     qualified_name,
@@ -119,6 +120,7 @@ class Zero(TorchStrategy):
             optimiser_parameters_local=sum(p.numel() for p in masters),
             backend=dist.get_backend(),
             device_type=parameters[0].device.type,
+            dropout=active_dropout(engine.module),
         )
 
     def stepped_on(self) -> list[torch.Tensor]:

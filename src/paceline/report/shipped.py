@@ -1,0 +1,81 @@
+"""What engines' own defaults did under ``as-shipped``, and what they cost beside a ``normalised`` run."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from paceline.analysis.summary import CellSummary
+from paceline.report.tables import plain_table
+from paceline.report.view import ComparisonView, RunView, view_run
+from paceline.spec.conditions import Policy
+from paceline.spec.errors import PacelineError
+from paceline.spec.records import RankRecord
+from paceline.spec.run import Run
+from paceline.spec.trial import Status
+from paceline.store.run_directory import RunDirectory
+
+UNTIL_TOLD = "-"
+
+
+def normalised_sibling(directory: RunDirectory, run: Run) -> RunView | None:
+    """Return the latest ``normalised`` run beside this one of the same suite, machine and versions, if there is one."""
+    found: list[tuple[str, RunDirectory]] = []
+    for path in directory.path.resolve().parent.iterdir():
+        try:
+            other = RunDirectory.open(path).run()
+        except PacelineError:
+            continue
+        same = (other.suite.name, other.machine.cpu_model, other.versions) == (
+            run.suite.name,
+            run.machine.cpu_model,
+            run.versions,
+        )
+        if same and other.conditions.policy is Policy.NORMALISED:
+            found.append((other.started_at, RunDirectory(path)))
+    return view_run(max(found, key=lambda pair: pair[0])[1]) if found else None
+
+
+def defaults_table(
+    view: RunView, directory: RunDirectory, comparison: ComparisonView, normalised: RunView | None
+) -> Table:
+    """Return one row an engine: what was in force in its first rank, and its headline beside ``normalised``."""
+    table = plain_table()
+    table.title = "What their own defaults did" + ("" if normalised else " (no normalised run of this suite beside it)")
+    for title in ("engine", "threads", "cores", "clips at", "optimiser", "allocator", "beside\nnormalised"):
+        table.add_column(title, overflow="fold")
+    for cell in comparison.cells:
+        rank = _first_rank(view, directory, cell)
+        table.add_row(str(cell.cell.engine), *_defaults(rank), _cost(cell, normalised))
+    return table
+
+
+def _first_rank(view: RunView, directory: RunDirectory, cell: CellSummary) -> RankRecord | None:
+    for trial in view.run.plan:
+        folder = directory.trial(trial)
+        if trial.cell.id == cell.cell.id and folder.finished and folder.result().status is Status.OK:
+            return folder.records(with_bounds=False).ranks[0][0]
+    return None
+
+
+def _defaults(rank: RankRecord | None) -> Iterator[str]:
+    if rank is None or rank.conditions is None or rank.live is None:
+        yield from [UNTIL_TOLD] * 5
+        return
+    yield str(rank.conditions.get("intraop_threads", UNTIL_TOLD))
+    yield str(rank.conditions["cores_per_rank"])
+    yield "no" if rank.live.gradient_clipping is None else f"{rank.live.gradient_clipping:g}"
+    loops = rank.live.optimiser_settings.get("foreach")
+    name = rank.live.optimiser.rpartition(".")[2]
+    yield f"{name}, one tensor at a time" if loops is False else f"{name}, torch's choice of loops"
+    tuned = any(value for name, value in rank.conditions["environment"].items() if name.startswith("MALLOC"))
+    yield "tuned" if tuned else "glibc's"
+
+
+def _cost(cell: CellSummary, normalised: RunView | None) -> str:
+    """Return the headline as a ratio of medians; a ratio of single launches is not a finding, so no verdict word."""
+    other = next((c for c in normalised.cells if c.cell.id == cell.cell.id), None) if normalised else None
+    metric = "makespan_s" if cell.cell.load.many else "samples_per_s"
+    values = [c.metrics[metric].median if c and metric in c.metrics else None for c in (cell, other)]
+    if values[0] is None or not values[1]:
+        return UNTIL_TOLD
+    return f"{values[0] / values[1]:.2f} x {metric.removesuffix('_s').replace('_', ' ')}"

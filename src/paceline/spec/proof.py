@@ -1,0 +1,42 @@
+"""What a proof of same work asks of a rank (METHOD §11); what the rank writes down is among the records."""
+
+from enum import StrEnum
+
+from paceline.spec.model import Model
+
+PROOF_VERSION = 1
+"""Raised whenever proofs or their judgement change, so that a cached reference is never that of another version."""
+
+PROOF_SEED = 20_251_111
+"""Of weights and order of samples in every proof, whatever the seed of the run."""
+
+SKETCH_WIDTH = 64
+"""Numbers that stand for a tensor: its random projection. Norms are estimated within about a fifth, which is plenty
+beside tolerances that are orders of magnitude away from faults; a tensor of fewer elements is kept as it is."""
+
+
+class Part(StrEnum):
+    """The trainings of one proof trial, each from the same initial weights."""
+
+    GRADIENTS = "gradients"
+    """Proof A: fp32, plain SGD, scaled loss; updates are gradients."""
+    TRAINING = "training"
+    """Proof B in fp32: the workload's own optimiser."""
+    RECIPE = "recipe"
+    """Proof B in the cell's own precision, where that is not fp32."""
+
+
+STEPS = {Part.GRADIENTS: 3, Part.TRAINING: 12, Part.RECIPE: 12}
+
+
+class ProofPlan(Model):
+    """What a rank of a proof trial does."""
+
+    reference: bool = False
+    """The single process: states the scale, the gradient of each micro-batch, and reruns."""
+    reruns: int = 0
+    """Repetitions with samples permuted within micro-batches: how far rounding alone carries a training."""
+    loss_scale: float = 1.0
+    """Of part A, so that gradient norms are far above one: a clip at a threshold shows at once."""
+    learning_rate: float = 1.0
+    """Of part A: an update that is some hundredths of the weights, far above their rounding."""
