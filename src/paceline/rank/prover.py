@@ -83,6 +83,7 @@ class Prover:
         self.recorder = recorder
         self._make = make
         self._arrays: dict[str, Array] = {}
+        self._named = False
 
     def run(self) -> None:
         """Join once, then run every part; rank 0 keeps the weights, all ranks their digests."""
@@ -159,9 +160,9 @@ class Prover:
 
     def _weights(self, strategy: Strategy) -> Array:
         names, found = sketches(strategy.full_parameters())
-        if "names" not in self._arrays:
+        if not self._named:
             self.recorder.write("proof_tensors", names)
-            self._arrays["names"] = np.zeros(0)
+            self._named = True
         return found
 
     def _components(self, workload: Workload) -> Scale:
