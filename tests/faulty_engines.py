@@ -164,6 +164,16 @@ class SkipsEveryTenth(DDP):
         return outcome
 
 
+class StepsWhenWrapped(DDP):
+    """As DeepSpeed 0.19 does at stage 0 in bf16: a step of zeros that changes nothing but the optimiser's count."""
+
+    def wrap(self, workload: Workload) -> None:
+        super().wrap(workload)
+        for parameter in self.model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        self.optimiser.step()
+
+
 class LeavesDropoutOn(DDP):
     def wrap(self, workload: Workload) -> None:
         super().wrap(workload)
@@ -232,6 +242,7 @@ ENGINES: dict[str, tuple[type[TorchStrategy], Cell]] = {
     "rounds-weights": (RoundsWeights, PLAIN),
     "freezes-one": (FreezesOne, PLAIN),
     "skips-every-tenth": (SkipsEveryTenth, PLAIN),
+    "steps-when-wrapped": (StepsWhenWrapped, PLAIN),
     "leaves-dropout-on": (LeavesDropoutOn, PLAIN),
     "drops-incomplete": (DropsIncomplete, PADDED),
     "synchronises-norm": (SynchronisesNorm, NORMED),

@@ -34,6 +34,7 @@ NAMED = {
     "rounds-weights": "the masters are not fp32",
     "freezes-one": "parameter c1.weight does not move",
     "skips-every-tenth": "step 10 changes nothing",
+    "steps-when-wrapped": "the optimiser has counted 13 steps, 12 were made",
     "leaves-dropout-on": "dropout of 0.1 is on",
     "drops-incomplete": "incomplete last batch dropped",
     "synchronises-norm": "BatchNorm is synchronised",

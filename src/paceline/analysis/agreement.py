@@ -41,8 +41,9 @@ class SameConditions(Model):
     differences: list[str] = []
 
 
-NOT_OF_THE_WORK = {"dropout", "optimiser_parameters_local"}
-"""Live settings in which timed trials may differ from proofs: these train without dropout; shards differ by rank."""
+NOT_OF_THE_WORK = {"dropout", "optimiser_parameters_local", "optimiser_steps"}
+"""Live settings in which timed trials may differ from proofs: those train without dropout and for other steps; shards
+differ by rank."""
 
 NO_WORK = SameWork(outcome="unproven", steps=0, max_relative_difference=None, cause="no finished trials to compare")
 NO_CONDITIONS = SameConditions(outcome="unproven")

@@ -36,6 +36,7 @@ def suspects(mine: Proven, reference: Proven, learning_rate: float, loss_scale: 
         case.scaled,
         case.decay,
         case.skipped,
+        case.miscounted,
         case.settings,
     )
     return next((said for test in tests if (said := test())), "")
@@ -179,6 +180,14 @@ class _Case:
                 if not np.any(change):
                     said = "it says so" if not record.applied[number - 1] else "it says that it applied it"
                     return f"step {number} changes nothing: the optimiser skips it ({said})"
+        return ""
+
+    def miscounted(self) -> str:
+        """Adam corrects its means by the number of steps; one that was never made makes the first ones too small."""
+        for part in self.mine.ranks[0].proof:
+            counted, made = part.live.optimiser_steps, sum(part.applied)
+            if counted is not None and counted != made:
+                return f"the optimiser has counted {counted} steps, {made} were made"
         return ""
 
     def settings(self) -> str:

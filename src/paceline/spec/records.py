@@ -66,6 +66,8 @@ class LiveSettings(Model):
     backend: str | None
     device_type: str
     """``cpu`` or ``cuda``, read from a parameter."""
+    optimiser_steps: int | None = None
+    """What the optimiser itself has counted, as far as it does."""
     dropout: float = 0.0
     """Largest probability of a dropout layer in force: with one, steps are random and cannot be compared."""
 

@@ -163,6 +163,7 @@ class TorchStrategy(Strategy):
             optimiser_parameters_local=sum(p.numel() for p in local),
             backend=dist.get_backend() if grouped else None,
             device_type=parameters[0].device.type,
+            optimiser_steps=counted_steps(self.optimiser),
             dropout=active_dropout(self.model),
         )
 
@@ -275,6 +276,13 @@ def state_dtype(optimiser: Any) -> str:
             if isinstance(value, torch.Tensor) and value.dim() > 0:
                 return dtype_name(value)
     return "none"
+
+
+def counted_steps(optimiser: Any) -> int | None:
+    """Return how many steps the optimiser has counted for its first parameter; None where it keeps no count."""
+    counts = (state["step"] for state in optimiser.state.values() if "step" in state)
+    found = next(counts, None)
+    return None if found is None else int(found)
 
 
 def qualified_name(thing: Any) -> str:

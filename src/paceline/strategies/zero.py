@@ -18,6 +18,7 @@ from paceline.strategies.torch_strategy import (
     TorchStrategy,
     active_dropout,
     build_optimiser,
+    counted_steps,
     optimiser_settings,
     qualified_name,
     state_dtype,
@@ -120,6 +121,7 @@ class Zero(TorchStrategy):
             optimiser_parameters_local=sum(p.numel() for p in masters),
             backend=dist.get_backend(),
             device_type=parameters[0].device.type,
+            optimiser_steps=counted_steps(inner),
             dropout=active_dropout(engine.module),
         )
 
