@@ -14,6 +14,7 @@ from pathlib import Path
 
 from paceline.analysis.judgement import judge
 from paceline.analysis.proof import Proven
+from paceline.bench.litter import segments_removed
 from paceline.launchers.environment import base_environment, scripts_dir
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
@@ -47,7 +48,8 @@ def main() -> int:
             "2",
         ]
         for command in ([sys.executable, *asked], [*torchrun, *asked]):
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            with segments_removed():
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 sys.exit(done.stderr[-3000:])
         for strategy in strategies:

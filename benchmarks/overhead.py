@@ -19,6 +19,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
+from paceline.bench.litter import segments_removed
 from paceline.launchers.environment import base_environment, scripts_dir
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
@@ -62,7 +63,8 @@ def _measure(workload: str, strategy: str, blocks: int, steps: int) -> list[floa
             str(blocks),
         ]  # fmt: skip
         environment = base_environment(Conditions(), "cpu", Path(folder), {})
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        with segments_removed():
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stderr[-3000:])
         return list(json.loads((Path(folder) / "ratios.json").read_text()))

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from paceline.bench.litter import make_temp_dir, remove_temp_dir
+from paceline.bench.litter import make_temp_dir, remove_shared_memory, remove_temp_dir, shared_memory_names
 from paceline.bench.machine import inspect_machine
 from paceline.bench.plan import make_plan
 from paceline.bench.suites import parse_suite
@@ -87,6 +87,7 @@ def _bare(trial: Trial) -> float:
     }[cell.engine.launcher]  # fmt: skip
     if cell.engine.launcher == "ray-train":
         script[1] = "--bare-ray"
+    shared_before, since_ns = shared_memory_names(), time.time_ns()
     start = time.perf_counter()
     done = subprocess.run(
         [*start_command, *script],
@@ -97,6 +98,7 @@ def _bare(trial: Trial) -> float:
     )
     taken = time.perf_counter() - start
     remove_temp_dir(temp_dir)
+    remove_shared_memory(shared_before, since_ns)
     if done.returncode != 0:
         sys.exit(done.stderr[-3000:])
     return taken

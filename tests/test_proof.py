@@ -11,6 +11,7 @@ import faulty_engines
 from paceline.analysis.interference import interference
 from paceline.analysis.judgement import judge
 from paceline.analysis.proof import Proof, Proven
+from paceline.bench.litter import segments_removed
 from paceline.bench.proofs import proof_trials, reference_trial
 from paceline.bench.request import requested
 from paceline.launchers.environment import base_environment, scripts_dir
@@ -49,7 +50,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = [str(Path(faulty_engines.__file__)), str(out)]
     torchrun = [str(scripts_dir() / "torchrun"), "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
     for command in ([sys.executable, *script], [*torchrun, *script]):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        with segments_removed():
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
     return out
 

@@ -4,6 +4,9 @@ import os
 import shutil
 import socket
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -27,6 +30,16 @@ def remove_temp_dir(path: Path) -> None:
 def shared_memory_names() -> set[str]:
     """Return the names that are in /dev/shm now."""
     return {entry.name for entry in SHARED_MEMORY.iterdir()}
+
+
+@contextmanager
+def segments_removed() -> Iterator[None]:
+    """Remove what frameworks' processes leave in /dev/shm, for those that start some without a trial around them."""
+    before, since_ns = shared_memory_names(), time.time_ns()
+    try:
+        yield
+    finally:
+        remove_shared_memory(before, since_ns)
 
 
 def remove_shared_memory(before: set[str], since_ns: int) -> list[str]:
