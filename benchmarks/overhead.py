@@ -2,8 +2,10 @@
 
     python benchmarks/overhead.py [--workload lenet5] [--strategies ddp,zero2] [--blocks 40] [--steps 20]
 
-Each block runs four windows in one process, harness-plain-plain-harness or the mirror image, so that drift cancels; a
-block gives one ratio. Printed: the pseudo-median of harness/plain over blocks with a 95 % interval (Wilcoxon).
+Each block runs six windows in one process: the harness, the plain loop and the plain loop once more as a control, in
+one of their six orders and then in its mirror image, so that drift cancels. A block gives the ratio of the median step
+(from beginning to beginning, so that nothing between steps is left out) and that of whole windows, to the plain loop.
+Printed: the pseudo-median over blocks with a 95 % interval (Wilcoxon). The control shows what the machine can resolve.
 """
 
 import argparse
@@ -13,11 +15,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 from time import perf_counter_ns
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paceline.bench.litter import segments_removed
 from paceline.launchers.environment import base_environment, scripts_dir
@@ -26,6 +29,10 @@ from paceline.spec.engine import EngineName
 from paceline.spec.suite import Category, Load
 from paceline.spec.trial import Cell, Job
 from paceline.workloads import datasets, descriptor
+
+COLUMNS = ("harness, median step", "control, median step", "harness, whole window", "control, whole window")
+Times = tuple[NDArray[np.int64], int]
+"""Of one window: durations of its steps, and its own, in ns."""
 
 
 def main() -> None:
@@ -36,14 +43,16 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=40)
     parser.add_argument("--steps", type=int, default=20, help="per window")
     arguments = parser.parse_args()
-    print(f"{arguments.workload}: {arguments.blocks} blocks of 4 windows of {arguments.steps} steps; harness / plain")
+    print(f"{arguments.workload}: {arguments.blocks} blocks of 6 windows of {arguments.steps} steps")
+    print(f"{'':14} {'step ms':>7}  " + "  ".join(f"{name:24}" for name in COLUMNS))
     for strategy in arguments.strategies.split(","):
-        ratios = _measure(arguments.workload, strategy, arguments.blocks, arguments.steps)
-        low, middle, high = _interval([float(np.log(r)) for r in ratios])
-        print(f"{strategy:14} {middle:.4f}  [{low:.4f}, {high:.4f}]", flush=True)
+        found = _measure(arguments.workload, strategy, arguments.blocks, arguments.steps)
+        cells = [_interval([float(np.log(ratio)) for ratio in found[name]]) for name in COLUMNS]
+        shown = "  ".join(f"{middle:.4f} [{low:.4f}, {high:.4f}]" for low, middle, high in cells)
+        print(f"{strategy:14} {statistics.median(found['step_ms']):7.2f}  {shown}", flush=True)
 
 
-def _measure(workload: str, strategy: str, blocks: int, steps: int) -> list[float]:
+def _measure(workload: str, strategy: str, blocks: int, steps: int) -> dict[str, list[float]]:
     ranks = 1 if strategy == "single" else 2
     tier = descriptor.get(workload).tiers["cpu"]
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +76,7 @@ def _measure(workload: str, strategy: str, blocks: int, steps: int) -> list[floa
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stderr[-3000:])
-        return list(json.loads((Path(folder) / "ratios.json").read_text()))
+        return dict(json.loads((Path(folder) / "ratios.json").read_text()))
 
 
 def _interval(values: list[float], confidence: float = 0.95) -> tuple[float, float, float]:
@@ -102,31 +111,42 @@ def rank(folder: str, blocks: int) -> None:
         feed = Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
         # As many different batches as the harness takes, chosen beforehand: repeated ones would stay in the cache.
         other = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 1, "drop")
-        batches = iter([other.step(n).micro_batches[0] for n in range((2 * blocks + 2) * cell.steps)])
+        batches = iter([other.step(n).micro_batches[0] for n in range((4 * blocks + 4) * cell.steps)])
 
-        def harness() -> int:
+        def harness() -> Times:
             loop = run_loop(
                 strategy, feed, group, perf_counter_ns, warm_up_steps=0, steps=cell.steps, at_edge=lambda _edge: None
             )
-            return loop.window_ns[1] - loop.window_ns[0]
+            return np.diff(loop.bounds[1:, 0]), loop.window_ns[1] - loop.window_ns[0]
 
-        def plain() -> int:
+        def plain() -> Times:
+            clock = strategy.step_clock(perf_counter_ns)
+            marks = []
             group.barrier()
             start = perf_counter_ns()
             for _ in range(cell.steps):
+                marks.append(clock.mark())
                 _plain_step(strategy, workload, next(batches))
+            strategy.synchronise()
             group.barrier()
-            return perf_counter_ns() - start
+            return np.diff(clock.read_ns(marks)), perf_counter_ns() - start
 
-        for warm in (harness, plain, harness, plain):
-            warm()
-        ratios = []
-        for block in range(blocks):
-            order = (harness, plain, plain, harness) if block % 2 == 0 else (plain, harness, harness, plain)
-            times = [(window is harness, window()) for window in order]
-            ratios.append(sum(t for ours, t in times if ours) / sum(t for ours, t in times if not ours))
+        ways = {"harness": harness, "plain": plain, "control": plain}
+        orders = list(permutations(ways))
+        found: dict[str, list[float]] = {name: [] for name in ("step_ms", *COLUMNS)}
+        for block in range(-1, blocks):
+            order = orders[block % len(orders)]
+            times = [(name, ways[name]()) for name in (*order, *reversed(order))]
+            if block < 0:
+                continue  # warm caches
+            step = {w: float(np.median(np.concatenate([t[0] for name, t in times if name == w]))) for w in ways}
+            window = {w: sum(t[1] for name, t in times if name == w) for w in ways}
+            values = (step["harness"] / step["plain"], step["control"] / step["plain"])
+            totals = (window["harness"] / window["plain"], window["control"] / window["plain"])
+            for name, value in zip(found, (step["plain"] / 1e6, *values, *totals), strict=True):
+                found[name].append(value)
         if membership.rank == 0:
-            (Path(folder) / "ratios.json").write_text(json.dumps(ratios))
+            (Path(folder) / "ratios.json").write_text(json.dumps(found))
         strategy.close()
 
 

@@ -12,22 +12,23 @@ _KIB = 1024
 
 def sample(edge: str, tree_marker: str | None, device: DeviceMemory | None) -> MemorySample:
     """Return this process's memory, its device's and, given the marker in its environment, the whole tree's."""
-    tree = tree_pss(tree_marker) if tree_marker else None
+    own = pss(Path("/proc/self"))
+    others = others_pss(tree_marker) if tree_marker else None
     return MemorySample(
         edge=edge,
-        tree_pss_bytes=tree[0] if tree else None,
-        tree_processes=tree[1] if tree else None,
-        rank_pss_bytes=pss(Path("/proc/self")),
+        tree_pss_bytes=None if others is None or own is None else own + sum(others),
+        tree_processes=None if others is None else 1 + len(others),
+        rank_pss_bytes=own,
         rank_peak_rss_bytes=peak_rss(),
         dev_shm_bytes=dev_shm_used(),
         device=device,
     )
 
 
-def tree_pss(marker: str) -> tuple[int, int]:
-    """Return (sum of proportional set sizes in bytes, number of processes) over processes that carry the marker."""
-    sizes = [size for process in marked_processes(marker) if (size := pss(process)) is not None]
-    return sum(sizes), len(sizes)
+def others_pss(marker: str) -> list[int]:
+    """Return the proportional set sizes in bytes of all other processes that carry the marker."""
+    others = (process for process in marked_processes(marker) if process.name != str(os.getpid()))
+    return [size for process in others if (size := pss(process)) is not None]
 
 
 def marked_processes(marker: str) -> Iterator[Path]:

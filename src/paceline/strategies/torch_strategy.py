@@ -39,6 +39,8 @@ class TorchStrategy(Strategy):
         self.optimiser: Any = None
         self.master_weights: MasterWeights | None = None
         self._loss: Callable[[Any, Any], Any] = _nothing_wrapped
+        self._last = [False] * (job.cell.accumulation - 1) + [True]
+        """Of each micro-batch of a step, whether it is the last."""
         self._seen_micro_batch = 0
         self._seen_accumulation = 0
 
@@ -87,21 +89,13 @@ class TorchStrategy(Strategy):
         """Return the memory of this rank's device; None on a CPU."""
         return device.memory(self.device)
 
-    def observed(self, micro_batches: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
-        """Yield (micro-batch, whether it is the last of the step) and remember sizes for ``live``."""
-        seen = 0
-        following = next(micro_batches)
-        while following is not None:
-            batch, following = following, next(micro_batches, None)
-            seen += 1
-            self._seen_micro_batch = len(batch[0])
-            yield batch, following is None
-        self._seen_accumulation = seen
-
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Accumulate gradients of the step's mean loss, then apply them."""
         self.optimiser.zero_grad(set_to_none=True)
-        shares = [self.backward(batch, last=last) for batch, last in self.observed(micro_batches)]
+        shares = []
+        for batch, last in zip(micro_batches, self._last, strict=True):
+            shares.append(self.backward(batch, last=last))
+        self._seen_micro_batch, self._seen_accumulation = len(batch[0]), len(shares)
         if self.master_weights is not None:
             self.master_weights.step(self.optimiser)
         else:

@@ -90,11 +90,12 @@ class Zero(TorchStrategy):
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Forward, backward and step through DeepSpeed's engine, which itself divides by the accumulation."""
         shares = []
-        for batch, _ in self.observed(micro_batches):
+        for batch in micro_batches:
             loss = self.loss(batch)
             self.model.backward(loss)
             self.model.step()
             shares.append(loss.detach())
+        self._seen_micro_batch, self._seen_accumulation = len(batch[0]), len(shares)
         mean = shares[0] if len(shares) == 1 else torch.stack(shares).mean()
         return StepOutcome(mean, applied=bool(self.model.was_step_applied()))
 
