@@ -14,8 +14,8 @@ from pathlib import Path
 
 from paceline.analysis.judgement import judge
 from paceline.analysis.proof import Proven
-from paceline.bench.litter import segments_removed
-from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.bench.litter import swept
+from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.proof import ProofPlan
@@ -48,7 +48,7 @@ def main() -> int:
             "2",
         ]
         for command in ([sys.executable, *asked], [*torchrun, *asked]):
-            with segments_removed():
+            with swept(operator_cache()):
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 sys.exit(done.stderr[-3000:])

@@ -22,8 +22,8 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.bench.litter import segments_removed
-from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.bench.litter import swept
+from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.suite import Category, Load
@@ -72,7 +72,7 @@ def _measure(workload: str, strategy: str, blocks: int, steps: int) -> dict[str,
             str(blocks),
         ]  # fmt: skip
         environment = base_environment(Conditions(), "cpu", Path(folder), {})
-        with segments_removed():
+        with swept(operator_cache()):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stderr[-3000:])

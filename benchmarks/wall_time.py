@@ -48,7 +48,7 @@ def main() -> None:
     for path in parser.parse_args().runs:
         directory = RunDirectory.open(path)
         found = [
-            directory.trial(t).records(with_bounds=False) for t in directory.run().plan if directory.trial(t).finished
+            directory.trial(t).records(with_arrays=False) for t in directory.run().plan if directory.trial(t).finished
         ]
         console.print(_table(path, found))
 

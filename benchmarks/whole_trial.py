@@ -105,6 +105,7 @@ def _bare(trial: Trial) -> float:
         capture_output=True,
         text=True,
         check=False,
+        timeout=120,
     )
     taken = time.perf_counter() - start
     remove_temp_dir(temp_dir)

@@ -7,6 +7,7 @@ torchrun ... faulty_engines.py OUT     all faults, one after another
 import os
 import sys
 from pathlib import Path
+from time import perf_counter_ns
 from typing import Any
 
 import torch
@@ -14,10 +15,14 @@ import torch.distributed as dist
 from torch import nn
 
 from conftest import make_cell, make_job
+from paceline.rank.end_prover import prove_end
+from paceline.rank.loop import Feed, run_loop
 from paceline.rank.prover import Prover
 from paceline.rank.recorder import Recorder
+from paceline.rank.sampling import Sampler
 from paceline.spec.engine import EngineName
 from paceline.spec.proof import PROOF_SEED, ProofPlan
+from paceline.spec.suite import Recipe
 from paceline.spec.trial import Cell
 from paceline.store.raw import read_ranks
 from paceline.strategies.blueprint import Blueprint
@@ -26,10 +31,11 @@ from paceline.strategies.ddp import DDP
 from paceline.strategies.fsdp2 import FSDP2
 from paceline.strategies.single import Single
 from paceline.strategies.torch_strategy import TorchStrategy
-from paceline.strategies.zero import Zero2
-from paceline.workloads.contract import Workload
+from paceline.strategies.zero import Zero0, Zero2, Zero3
+from paceline.workloads.contract import Workload, load_workload
 
 RERUNS = 8
+HALVED_AFTER = 14
 
 
 class Normalised(Workload):
@@ -212,6 +218,19 @@ class SynchronisesNorm(DDP):
         return (values - mean) / torch.sqrt(variance + norm.eps) * norm.weight + norm.bias
 
 
+class SlowsDown(DDP):
+    """Its learning rate is halved after steps that no proof trial makes."""
+
+    steps = 0
+
+    def step(self, micro_batches: Any) -> Any:
+        outcome = super().step(micro_batches)
+        self.steps += 1
+        for group in self.optimiser.param_groups if self.steps == HALVED_AFTER else ():
+            group["lr"] /= 2
+        return outcome
+
+
 def case(workload: str = "lenet5", accumulation: int = 1, **changes: Any) -> Cell:
     fields = {
         "workload": workload, "dataset": "generated", "engine": EngineName("torchrun", "ddp"), "ranks": 2,
@@ -249,6 +268,40 @@ ENGINES: dict[str, tuple[type[TorchStrategy], Cell]] = {
 }
 
 
+ENDS: dict[str, tuple[type[TorchStrategy], Cell]] = {
+    "ddp": (DDP, ACCUMULATED),
+    "normed": (DDP, NORMED),
+    "fsdp2": (FSDP2, PLAIN),
+    "zero0": (Zero0, PLAIN),
+    "zero2": (Zero2, ACCUMULATED),
+    "zero3": (Zero3, PLAIN),
+    "zero2-bf16": (Zero2, case(recipe=Recipe.BF16_MASTER)),
+    "ddp-bf16": (DDP, case(recipe=Recipe.BF16_MASTER)),
+    "slows-down": (SlowsDown, PLAIN),
+    "leaves-dropout-on": (LeavesDropoutOn, PLAIN),
+}
+"""Trained for ``STEPS_TO_END`` steps, then asked for proof C."""
+STEPS_TO_END = 20
+
+
+def prove_the_end(out: Path, cell: Cell, membership: Membership, make: type[TorchStrategy]) -> None:
+    cell = cell.model_copy(update={"warm_up_steps": 0, "steps": STEPS_TO_END - 1})
+    job = make_job(out, cell)
+    recorder = Recorder(str(out), membership.rank)
+    for event, value in (("process_started_ns", 0), ("reused_process", False), ("cores", [])):
+        recorder.write(event, value)
+    workload = load_workload(cell.workload, cell.tier, cell.dataset)
+    strategy = make(job, membership)
+    group = strategy.join()
+    strategy.wrap(workload)
+    sampler = Sampler.of(cell, workload.samples, membership.rank, job.seed)
+    feed = Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
+    run_loop(strategy, feed, group, perf_counter_ns, warm_up_steps=0, steps=cell.steps, at_edge=lambda _edge: None)
+    prove_end(job, membership, recorder, strategy, workload, feed)
+    strategy.close()
+    recorder.close()
+
+
 def prove(out: Path, cell: Cell, plan: ProofPlan, membership: Membership, make: type[TorchStrategy]) -> None:
     job = make_job(out, cell).model_copy(update={"proof": plan, "seed": PROOF_SEED})
     recorder = Recorder(str(out), membership.rank)
@@ -278,6 +331,8 @@ def main(out: Path) -> None:
         joined = Membership(membership.rank, membership.world_size, membership.local_rank, joined=True)
         asked = cell.model_copy(update={"incomplete_batch": "drop"}) if strategy is DropsIncomplete else cell
         prove(out / name, asked, plan, joined, strategy)
+    for name, (strategy, cell) in ENDS.items():
+        prove_the_end(out / f"end-{name}", cell, joined, strategy)
     dist.barrier()
     dist.destroy_process_group()
 

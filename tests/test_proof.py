@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 import faulty_engines
-from paceline.analysis.interference import interference
-from paceline.analysis.judgement import judge
-from paceline.analysis.proof import Proof, Proven
-from paceline.bench.litter import segments_removed
+from paceline.analysis.interference import around_window
+from paceline.analysis.judgement import judge, judge_end
+from paceline.analysis.proof import Proven
+from paceline.bench.litter import swept
 from paceline.bench.proofs import proof_trials, reference_trial
 from paceline.bench.request import requested
-from paceline.launchers.environment import base_environment, scripts_dir
+from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.rank.sketch import sketch
 from paceline.spec.conditions import Conditions
-from paceline.spec.records import Activity, RankRecord
+from paceline.spec.proof import Proof
+from paceline.spec.records import Activity, Ending, LoadRecord, RankRecord
+from paceline.spec.trial import Cell, Status, Trial
 from paceline.store.raw import read_arrays, read_ranks
+from paceline.store.run_directory import TrialRecords
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
@@ -50,7 +53,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = [str(Path(faulty_engines.__file__)), str(out)]
     torchrun = [str(scripts_dir() / "torchrun"), "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
     for command in ([sys.executable, *script], [*torchrun, *script]):
-        with segments_removed():
+        with swept(operator_cache()):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
     return out
@@ -78,6 +81,36 @@ def test_a_planted_fault_is_caught_and_named(recorded: Path, name: str) -> None:
     found = outcome(recorded, name)
     assert found.outcome == "different"
     assert NAMED[name] in found.cause
+
+
+@pytest.mark.parametrize("name", faulty_engines.ENDS)
+def test_the_state_at_the_end_of_a_window_is_proven(recorded: Path, name: str) -> None:
+    _, cell = faulty_engines.ENDS[name]
+    folder = recorded / f"end-{name}"
+    found = judge_end(ended_well(cell, read_ranks(folder), folder / "rank-0-proof.npz"))
+    assert found is not None
+    if name == "slows-down":
+        assert found.outcome == "different", "within the 12 steps of a proof trial its learning rate is right"
+        assert "update" in found.cause
+    elif name == "leaves-dropout-on":
+        assert found.outcome == "unproven"
+        assert "dropout of 0.1 is on" in found.cause
+    else:
+        assert found.outcome == "equal", found.cause
+
+
+def ended_well(cell: Cell, ranks: list[RankRecord], arrays: Path) -> TrialRecords:
+    return TrialRecords(
+        trial=Trial(
+            id="t", cell=cell, block=0, position=0, seed=0, conditions=Conditions(), devices=(0, 1), prove_end=True
+        ),
+        ending=Ending(status=Status.OK, cause=None, wall_s=1.0),
+        load=LoadRecord(started_ns=0, accepting_ns=0, scheduler=""),
+        jobs=[],
+        ranks={0: ranks},
+        bounds={},
+        proof_arrays=read_arrays(arrays) if arrays.exists() else {},
+    )
 
 
 def test_a_proof_without_its_arrays_is_unproven(recorded: Path) -> None:
@@ -135,4 +168,4 @@ def test_a_disturbed_window_is_excluded_by_rules_fixed_beforehand(after: Activit
         rank=0, process_started_ns=0, reused_process=False, cores=[0], phases=[],
         activity=[activity(100, 0.0, 0.0), after],
     )  # fmt: skip
-    assert interference([rank]).excluding == said
+    assert around_window([rank]).excluding == said

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import Cli, fake_suite
-from paceline.bench.litter import shared_memory_names
+from paceline.bench.litter import remove_build_locks, shared_memory_names
 from paceline.bench.supervise import LOG_HEAD_BYTES, LOG_TAIL_BYTES, Child, processes_with
 from paceline.launchers.contract import Command
 
@@ -188,3 +189,19 @@ def _until(condition: Any, patience_s: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline, "what the test waits for did not happen"
         time.sleep(0.02)
+
+
+def test_a_killed_builders_lock_is_removed_unless_somebody_may_be_building(tmp_path: Path) -> None:
+    lock = tmp_path / "deepspeed_shm_comm" / "lock"
+    lock.parent.mkdir()
+    lock.touch()
+    builds = subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"TORCH_EXTENSIONS_DIR": str(tmp_path)}
+    )
+    try:
+        remove_build_locks(tmp_path)
+        assert lock.exists()
+    finally:
+        builds.communicate(b"\n")
+    remove_build_locks(tmp_path)
+    assert not lock.exists(), "torch would wait for it for ever"

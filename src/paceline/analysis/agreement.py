@@ -11,9 +11,9 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.analysis.proof import Proof
-from paceline.spec.conditions import differing_conditions
+from paceline.spec.conditions import differing_conditions, soft_differences
 from paceline.spec.model import Model
+from paceline.spec.proof import Proof
 from paceline.spec.records import SCREENED_STEPS, LiveSettings, RankRecord
 from paceline.spec.suite import Recipe
 from paceline.store.run_directory import TrialRecords
@@ -31,6 +31,8 @@ class SameWork(Model):
     steps: int
     max_relative_difference: float | None
     cause: str
+    end: Proof | None = None
+    """Proof C, after the window of a timed trial; null where none was wanted or none has ended well."""
 
 
 class SameConditions(Model):
@@ -39,11 +41,15 @@ class SameConditions(Model):
     outcome: str
     """``same``, ``different`` or ``unproven``."""
     differences: list[str] = []
+    notes: list[str] = []
+    """Soft items in which first ranks differ: told, no bar to a ranking."""
 
 
 NOT_OF_THE_WORK = {"dropout", "optimiser_parameters_local", "optimiser_steps"}
 """Live settings in which timed trials may differ from proofs: those train without dropout and for other steps; shards
 differ by rank."""
+
+_SEVERITY = {"equal": 0, "unproven": 1, "different": 2}
 
 NO_WORK = SameWork(outcome="unproven", steps=0, max_relative_difference=None, cause="no finished trials to compare")
 NO_CONDITIONS = SameConditions(outcome="unproven")
@@ -108,12 +114,15 @@ def worst_conditions(found: list[SameConditions]) -> SameConditions:
 
 
 def proven_work(
-    proof: Proof, proven: LiveSettings | None, trials: Sequence[TrialRecords], screen: SameWork
+    proof: Proof, proven: LiveSettings | None, trials: Sequence[TrialRecords], screen: SameWork, ends: Sequence[Proof]
 ) -> SameWork:
-    """Return what a proof says of a cell's timed trials: they must run on the proven settings and pass the screen."""
-    said = SameWork(**proof.model_dump())
+    """Return what proofs say of a cell's timed trials: they must run on the proven settings and pass the screen."""
+    end = max(ends, key=lambda e: _SEVERITY[e.outcome], default=None)
+    said = SameWork(**proof.model_dump(), end=end)
     if said.outcome != "equal":
         return said
+    if end is not None and end.outcome == "different":
+        return said.model_copy(update={"outcome": "different", "cause": end.cause})
     if screen.outcome == "different":
         return screen
     unlike = sorted({text for trial in trials for text in _unlike(trial, proven)})
@@ -141,7 +150,11 @@ def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameCond
     base = theirs[0]
     same_layout = trial.trial.cell.layout == reference.trial.cell.layout
     found = {text for items in (*mine, *theirs) for text in differing_conditions(items, base, same_layout=same_layout)}
-    return SameConditions(outcome="different" if found else "same", differences=sorted(found))
+    return SameConditions(
+        outcome="different" if found else "same",
+        differences=sorted(found),
+        notes=soft_differences(mine[0], base),
+    )
 
 
 def _work(records: TrialRecords) -> _Work:

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from paceline.analysis.exclusion import DISTURBED
 from paceline.analysis.interference import interference
 from paceline.analysis.measures import window_ns
 from paceline.analysis.warm_up import MIN_STEPS, detect
@@ -149,8 +150,7 @@ def flags(records: TrialRecords, measures: dict[str, Measure]) -> list[Flag]:
                 "(a fast convolution can beat a matrix product), or FLOPs or time are wrong; not to be ranked",
             )
         )
-    if not cell.load.many:
-        found += [Flag(name="disturbed", message=text) for text in interference(ranks).excluding]
+    found += [Flag(name=DISTURBED, message=text) for text in interference(records).excluding]
     found += [Flag(name="left_behind", message=text) for text in records.ending.leftovers]
     steps = measures.get("step_p50_s")
     if steps and steps.value is not None and not cell.evaluate and cell.total_steps >= MIN_STEPS:

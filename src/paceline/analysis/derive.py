@@ -1,6 +1,7 @@
 """From raw records to the result of a trial. ``run`` and ``verify`` both call this, and nothing else."""
 
 from paceline.analysis import checks, measures
+from paceline.analysis.judgement import judge_end
 from paceline.analysis.phases import phase_durations
 from paceline.spec.records import Measure, Result
 from paceline.spec.trial import Status
@@ -31,6 +32,7 @@ def _derive(records: TrialRecords, status: Status, cause: str | None) -> Result:
         measures=derived,
         phases=phase_durations(records),
         flags=checks.flags(records, derived),
+        end=judge_end(records) if status is Status.OK else None,
         scheduler=records.load.scheduler if cell.load.many else None,
     )
 

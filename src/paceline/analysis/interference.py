@@ -7,7 +7,8 @@ or more than ``OUTSIDE_LIMIT`` of it used by processes that are not the trial's.
 from collections.abc import Sequence
 
 from paceline.spec.model import Model
-from paceline.spec.records import RankRecord
+from paceline.spec.records import RankRecord, Surroundings
+from paceline.store.run_directory import TrialRecords
 
 STEAL_LIMIT = 0.05
 OUTSIDE_LIMIT = 0.10
@@ -21,6 +22,8 @@ class Interference(Model):
     steal_share: float | None
     outside_share: float | None
     """Of processes that do not carry the trial's mark."""
+    throttled: int | None = None
+    """How often the cores were slowed down for heat, where the machine tells."""
     reason: str | None = None
 
     @property
@@ -31,10 +34,30 @@ class Interference(Model):
             found.append(f"the hypervisor took {self.steal_share:.0%} of the window (limit {STEAL_LIMIT:.0%})")
         if self.outside_share is not None and self.outside_share > OUTSIDE_LIMIT:
             found.append(f"other processes took {self.outside_share:.0%} of the window (limit {OUTSIDE_LIMIT:.0%})")
+        if self.throttled:
+            found.append(f"cores were throttled {self.throttled} times")
         return found
 
 
-def interference(ranks: Sequence[RankRecord]) -> Interference:
+def interference(records: TrialRecords) -> Interference:
+    """Return what the leader of a single job saw around its window, or the conductor around many jobs."""
+    around = around_load(records.load.surroundings)
+    if records.trial.cell.load.many:
+        return around
+    return around_window(records.ranks.get(0, [])).model_copy(update={"throttled": around.throttled})
+
+
+def around_load(seen: Surroundings | None) -> Interference:
+    """Return what the conductor saw from before the first job until after the last."""
+    if seen is None:
+        return Interference(steal_share=None, outside_share=None, reason="the conductor did not record it")
+    capacity_s = seen.seconds * len(seen.cores)
+    return Interference(
+        steal_share=seen.steal_s / capacity_s, outside_share=seen.outside_s / capacity_s, throttled=seen.throttled
+    )
+
+
+def around_window(ranks: Sequence[RankRecord]) -> Interference:
     """Return what the leader of a single job saw around its window."""
     leader = next((rank for rank in ranks if len(rank.activity) == 2 and rank.activity[0].trees_s is not None), None)
     if leader is None:

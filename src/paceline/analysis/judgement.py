@@ -1,10 +1,11 @@
 """The outcome of a proof: what must agree, in the order in which a difference explains all that follow."""
 
-from paceline.analysis.proof import Proof, Proven, parted_gradients, parted_training
+from paceline.analysis.proof import Proven, parted_gradients, parted_training
 from paceline.analysis.suspects import suspects
-from paceline.spec.proof import STEPS, Part
+from paceline.spec.proof import END_RERUNS, STEPS, Part, Proof
 from paceline.spec.suite import Recipe
 from paceline.spec.trial import Cell
+from paceline.store.run_directory import TrialRecords
 
 
 def judge(mine: Proven, reference: Proven, cell: Cell, reruns: int) -> Proof:
@@ -37,6 +38,43 @@ def _judge(mine: Proven, reference: Proven, cell: Cell, reruns: int) -> Proof:
         steps=STEPS[Part.TRAINING],
         max_relative_difference=worst,
         cause="initial weights, samples, gradients, losses and updates are those of a single process",
+    )
+
+
+def judge_end(records: TrialRecords) -> Proof | None:
+    """Return the outcome of proof C in a timed trial that ended well; None where none was wanted."""
+    if not records.trial.prove_end:
+        return None
+    ranks = records.ranks[0]
+    if why := next((rank.end_unproven for rank in ranks if rank.end_unproven), None):
+        return Proof.unproven(why)
+    alone = {
+        name.removeprefix("alone/"): array for name, array in records.proof_arrays.items() if name.startswith("alone/")
+    }
+    mine = Proven(ranks, records.proof_arrays)
+    reference = Proven([ranks[0].model_copy(update={"proof": ranks[0].end_alone})], alone)
+    try:
+        return _judge_end(mine, reference, records.trial.cell.recipe)
+    except (KeyError, ValueError, IndexError) as error:
+        return Proof.unproven(f"the records of the proof do not suffice: {error}")
+
+
+def _judge_end(mine: Proven, reference: Proven, recipe: Recipe) -> Proof:
+    held = {part.weights_digests[0] for part in mine.part(Part.END)}
+    if len(held) > 1:
+        return _different("ranks hold different weights at the end of the window", None)
+    if held != {reference.part(Part.END)[0].weights_digests[0]}:
+        raise ValueError("the single process did not take over the weights exactly")
+    if said := _samples(mine, reference, Part.END):
+        return _different(said, None)
+    parted, worst = parted_training(mine, reference, END_RERUNS, Part.END, recipe)
+    if parted:
+        return _different(f"after the window {parted}", worst)
+    return Proof(
+        outcome="equal",
+        steps=STEPS[Part.END],
+        max_relative_difference=worst,
+        cause="from the state at the end of the window it takes the step of a single process",
     )
 
 

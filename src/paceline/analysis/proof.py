@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.spec.model import Model
 from paceline.spec.proof import Part
 from paceline.spec.records import PartRecord, RankRecord
 from paceline.spec.suite import Recipe
@@ -29,24 +28,6 @@ ENVELOPE_FACTOR = 10.0
 UNSTEADY = 0.1
 """A tensor whose update differs by more between reruns says nothing: Adam amplifies rounding where gradients vanish."""
 _HALF_ULP = 2.0**-24
-
-
-class Proof(Model):
-    """The judgement of one engine's proof trial against the single process."""
-
-    outcome: str
-    """``equal``, ``different`` or ``unproven``."""
-    steps: int
-    """Steps of the workload's own optimiser that were compared."""
-    max_relative_difference: float | None
-    """Of losses, gradient norms and updates in fp32; tensors that are unsteady by themselves left out."""
-    cause: str
-    """What first parted, at which step, by how much, and the most likely setting behind it."""
-
-    @classmethod
-    def unproven(cls, cause: str) -> "Proof":
-        """Return that nothing can be said, and why."""
-        return cls(outcome="unproven", steps=0, max_relative_difference=None, cause=cause)
 
 
 @dataclass(frozen=True)

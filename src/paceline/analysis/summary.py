@@ -1,9 +1,10 @@
 """From results of trials to one row a cell. Trials are the only unit: medians and ranges over them, no intervals."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from statistics import median
 
+from paceline.analysis.exclusion import Block, excluded_blocks
 from paceline.spec.metrics import Better
 from paceline.spec.model import Model
 from paceline.spec.records import Phase, Result
@@ -38,6 +39,8 @@ class CellSummary(Model):
     ok: int
     failed: int
     planned: int
+    excluded: int
+    """Trials that do not count because their block was disturbed (METHOD §6)."""
     metrics: dict[str, Spread]
     phases_s: dict[str, float | None]
     """Median over trials of each phase."""
@@ -50,10 +53,13 @@ def summarise(trials: Sequence[Trial], results: dict[str, Result]) -> list[CellS
     cells: dict[str, list[Trial]] = {}
     for trial in trials:
         cells.setdefault(trial.cell.id, []).append(trial)
-    return [_summarise(group, [results[t.id] for t in group if t.id in results]) for group in cells.values()]
+    dropped = excluded_blocks(trials, results)
+    return [_summarise(group, results, dropped) for group in cells.values()]
 
 
-def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
+def _summarise(trials: list[Trial], all_results: dict[str, Result], dropped: Container[Block]) -> CellSummary:
+    finished = [t for t in trials if t.id in all_results]
+    results = [all_results[t.id] for t in finished if (t.cell.comparison, t.block) not in dropped]
     bad = next((r for r in results if r.status is not Status.OK), None)
     good = [r for r in results if r.status is Status.OK]
     names = dict.fromkeys(name for r in results for name in r.measures)
@@ -64,6 +70,7 @@ def _summarise(trials: list[Trial], results: list[Result]) -> CellSummary:
         ok=len(good),
         failed=len(results) - len(good),
         planned=len(trials),
+        excluded=len(finished) - len(results),
         metrics={name: _spread(name, results) for name in names},
         phases_s={name: _median_phase(name, good) for name in Phase} if good else {},
         flags=_flags(results),

@@ -10,7 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from paceline.bench.litter import SHARED_MEMORY, listened_on, make_temp_dir, remove_temp_dir
+from paceline.bench.litter import (
+    BUILD_PATIENCE_S,
+    SHARED_MEMORY,
+    listened_on,
+    make_temp_dir,
+    remove_build_locks,
+    remove_temp_dir,
+)
 from paceline.bench.machine import inspect_machine
 from paceline.launchers.environment import base_environment, cache_dir, operator_cache, scripts_dir, state_dir
 from paceline.spec.conditions import GIB, MIB, Conditions
@@ -20,7 +27,6 @@ from paceline.spec.registry import INSTALL_LINES, missing_modules
 SMALLEST_SHARED_MEMORY_BYTES = 512 * MIB
 """Ray's object store (80 MiB here), DeepSpeed's 64 MiB a rank, DataLoader workers; containers often give 64 MB."""
 PROBE_PATIENCE_S = 120
-BUILD_PATIENCE_S = 900
 DEFAULT_PORT = 29500
 
 
@@ -43,6 +49,7 @@ def prebuild_operators(say: Callable[[str], None]) -> None:
     if missing_modules(("torch", "deepspeed")):
         say("deepspeed is not installed: nothing to prebuild")
         return
+    remove_build_locks(operator_cache())
     if _operator_built():
         say(f"operators are built already: {operator_cache()}")
         return

@@ -6,12 +6,16 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from paceline.bench.supervise import processes_with
 
 SHARED_MEMORY = Path("/dev/shm")
 FRAMEWORK_SEGMENTS = ("deepspeed_", "torch_", "plasma", "ray", "psm_", "sem.", "nccl-")
 """How the frameworks name their segments: DeepSpeed, torch's file and CUDA sharing, Ray's store, multiprocessing."""
+BUILD_PATIENCE_S = 900.0
+"""No build of operators takes longer."""
 _SHORT_ENOUGH = 30
 """Ray puts sockets some 70 characters below its folder, and a socket's path may have 107."""
 
@@ -32,9 +36,24 @@ def shared_memory_names() -> set[str]:
     return {entry.name for entry in SHARED_MEMORY.iterdir()}
 
 
+def remove_build_locks(operators: Path) -> None:
+    """Remove locks that killed builders left in a cache of compiled operators: torch waits for them for ever.
+
+    A lock does not say whose it is: it stays while any process lives that was started with this cache, unless it is
+    older than any build takes, when all of these wait for it themselves.
+    """
+    locks = list(operators.glob("*/lock"))
+    in_use = bool(locks) and bool(processes_with(f"TORCH_EXTENSIONS_DIR={operators}"))
+    for lock in locks:
+        with suppress(FileNotFoundError):
+            if not in_use or time.time() - lock.stat().st_mtime > BUILD_PATIENCE_S:
+                lock.unlink()
+
+
 @contextmanager
-def segments_removed() -> Iterator[None]:
-    """Remove what frameworks' processes leave in /dev/shm, for those that start some without a trial around them."""
+def swept(operators: Path) -> Iterator[None]:
+    """Sweep before and after frameworks' processes that are started without a trial around them."""
+    remove_build_locks(operators)
     before, since_ns = shared_memory_names(), time.time_ns()
     try:
         yield

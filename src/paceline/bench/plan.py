@@ -99,6 +99,8 @@ def make_plan(suite: Suite, machine: Machine, conditions: Conditions, seed: int)
                         seed=seed * 1000 + block,
                         conditions=conditions.model_copy(update={"threads_per_rank": cell.cores_per_rank}),
                         devices=_devices(machine, cell.tier),
+                        # Once a cell: later blocks must run on the same settings and losses to count.
+                        prove_end=suite.proofs and block == 0 and not cell.load.many and _trains(cell),
                     )
                 )
     return plan
@@ -124,6 +126,10 @@ def block_order(engines: int, block: int) -> list[int]:
     turn = block % cycle
     row = [(place + turn) % engines for place in first]
     return row if turn < engines else row[::-1]
+
+
+def _trains(cell: Cell) -> bool:
+    return not workloads.get(cell.workload).selftest_only
 
 
 def _refuse_twins(cells: list[Cell]) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from paceline.analysis.judgement import judge
-from paceline.analysis.proof import Proof, Proven
+from paceline.analysis.proof import Proven
 from paceline.bench.facts import installed_with
 from paceline.launchers.environment import cache_dir
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
 from paceline.spec.errors import RequestError
-from paceline.spec.proof import PROOF_SEED, PROOF_VERSION, STEPS, Part, ProofPlan
+from paceline.spec.proof import PROOF_SEED, PROOF_VERSION, STEPS, Part, Proof, ProofPlan
 from paceline.spec.records import Scale
 from paceline.spec.run import Run
 from paceline.spec.suite import Load, Variant
@@ -133,7 +133,7 @@ def _trial(run: Run, kind: str, cell: Cell, plan: ProofPlan) -> Trial:
 def _scale(alone: TrialDirectory) -> Scale | None:
     if not alone.finished or alone.result().status is not Status.OK:
         return None
-    (rank,) = alone.records(with_bounds=False).ranks[0]
+    (rank,) = alone.records(with_arrays=False).ranks[0]
     return rank.proof_scale
 
 

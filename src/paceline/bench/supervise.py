@@ -91,7 +91,7 @@ def wait_for_any(children: Iterable[Child], timeout_s: float) -> None:
 
 
 def processes_with(marker: str) -> list[int]:
-    """Return the pids of living processes that carry ``NAME=value`` in their environment."""
+    """Return the pids of living processes that were started with ``NAME=value`` in their environment."""
     wanted = marker.encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -1,5 +1,6 @@
 """One trial from an empty folder to a result: prepare, place, clean up, write down, derive."""
 
+import os
 import signal
 import sys
 import time
@@ -14,12 +15,13 @@ from paceline.analysis.measures import unmeasured
 from paceline.bench import litter
 from paceline.bench.placement import JobEnd, LoadEnd, Place, SlotQueue, run_driver
 from paceline.bench.supervise import end_processes
+from paceline.bench.surroundings import between, look
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
-from paceline.launchers.environment import accelerator_names, base_environment, scripts_dir
+from paceline.launchers.environment import accelerator_names, base_environment, operator_cache, scripts_dir
 from paceline.spec.errors import RecordError
 from paceline.spec.ports import free_port
-from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result
+from paceline.spec.records import JOB_MARKER, TRIAL_MARKER, Ending, JobRecord, LoadRecord, Result, Surroundings
 from paceline.spec.trial import Job, LoadPlan, PlannedJob, Status, Trial
 from paceline.store import raw
 from paceline.store.files import write_model
@@ -47,9 +49,13 @@ class TrialRunner:
     def run(self) -> Result:
         """Return the result, which is also written. Raises KeyboardInterrupt after cleaning up and writing."""
         self._directory.begin(self._trial)
+        litter.remove_build_locks(operator_cache())
         shared_before, wall_ns, started_ns = litter.shared_memory_names(), time.time_ns(), perf_counter_ns()
         self._temp_dir = litter.make_temp_dir()
         load = LoadEnd(None, [], [])
+        # Accelerators have numbers of their own; their trials may use every core that we may.
+        cores = self._trial.devices if self._trial.cell.tier == "cpu" else tuple(sorted(os.sched_getaffinity(0)))
+        before = look(cores, self._marker)
         status, cause = Status.OK, None
         try:
             load = self._place()
@@ -61,11 +67,12 @@ class TrialRunner:
         finally:
             # A signal that comes now waits until the trial is cleaned up and written.
             unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+            surroundings = between(before, look(cores, self._marker))
             leftovers = load.leftovers + self._clean_up(shared_before, wall_ns)
             ending = Ending(
                 status=status, cause=cause, wall_s=(perf_counter_ns() - started_ns) / 1e9, leftovers=leftovers
             )
-            result = self._write(ending, load, started_ns)
+            result = self._write(ending, load, started_ns, surroundings)
             signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         return result
 
@@ -98,6 +105,7 @@ class TrialRunner:
                 cell=self._trial.cell,
                 seed=self._trial.seed + 100_000 * job_id,
                 proof=self._trial.proof,
+                prove_end=self._trial.prove_end,
                 conditions=self._trial.conditions,
                 devices=self._trial.devices,
                 lease_dir=str(leases),
@@ -168,7 +176,7 @@ class TrialRunner:
                 told.append(f"clean-up: {error}")
         return told
 
-    def _write(self, ending: Ending, load: LoadEnd, started_ns: int) -> Result:
+    def _write(self, ending: Ending, load: LoadEnd, started_ns: int, surroundings: Surroundings) -> Result:
         jobs = [self._job_record(end) for end in load.jobs]
         self._directory.end(
             ending,
@@ -176,6 +184,7 @@ class TrialRunner:
                 started_ns=started_ns,
                 accepting_ns=load.accepting_ns,
                 scheduler=self._launcher.placed_by(self._trial.cell.variant),
+                surroundings=surroundings,
             ),
             jobs,
         )

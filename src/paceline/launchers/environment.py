@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from paceline.spec.conditions import Conditions, Policy
+from paceline.spec.conditions import TUNING_VARIABLES, Conditions, Policy
 
 _FOREIGN = (
     "RANK",
@@ -31,8 +31,6 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _FOREIGN_PREFIXES = ("RAY_", "TORCHELASTIC_", "DEEPSPEED_", "DS_", "PACELINE_")
 _KEPT = ("PACELINE_DATA",)
 """Ours, and meant for ranks."""
-_TUNING_PREFIXES = ("OMP_", "KMP_", "GOMP_", "MKL_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
-"""The user's own tuning: kept under ``as-shipped``, replaced under ``normalised``."""
 
 
 def scripts_dir() -> Path:
@@ -62,7 +60,7 @@ def base_environment(
 ) -> dict[str, str]:
     """Return the complete environment of a trial's processes before its launcher adds to it."""
     searched = [p for p in (import_path, os.environ.get("PYTHONPATH")) if p]
-    dropped = _FOREIGN_PREFIXES + (_TUNING_PREFIXES if conditions.policy is Policy.NORMALISED else ())
+    dropped = _FOREIGN_PREFIXES + (TUNING_VARIABLES if conditions.policy is Policy.NORMALISED else ())
     inherited = {k: v for k, v in os.environ.items() if k not in _FOREIGN and (k in _KEPT or not k.startswith(dropped))}
     return {
         **inherited,

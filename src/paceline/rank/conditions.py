@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline.rank.lease import process_cores
-from paceline.spec.conditions import Conditions, Policy
+from paceline.spec.conditions import TOLD_VARIABLES, Conditions, Policy
 
 
 def apply(conditions: Conditions) -> None:
@@ -26,6 +26,11 @@ def read_back(conditions: Conditions, backend: str | None, device_type: str) -> 
     started_with = initial_environment()
     items: dict[str, Any] = {
         "environment": {name: started_with.get(name) for name in sorted(Conditions().environment())},
+        "other_environment": {
+            name: value
+            for name, value in sorted(started_with.items())
+            if name.startswith(TOLD_VARIABLES) and name not in Conditions().environment()
+        },
         "cores": sorted(process_cores()),
         "cores_per_rank": len(process_cores()),
         "policy": conditions.policy,

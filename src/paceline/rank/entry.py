@@ -88,22 +88,14 @@ class Rank:
         )
         self._write(strategy, feed, loop)
         recorder.write("jit_built_in_run", built_operators() != operators_before)
-        self._after_training(strategy, workload)
+        self._after_training(strategy, workload, feed)
         strategy.close()
         recorder.write("done_ns", perf_counter_ns())
 
     def _build(self, strategy: Strategy, workload: Workload) -> Feed:
         job = self.job
         strategy.wrap(workload)
-        sampler = Sampler(
-            samples=min(workload.samples, job.cell.samples or workload.samples),
-            micro_batch=job.cell.micro_batch,
-            accumulation=job.cell.accumulation,
-            rank=self.membership.rank,
-            ranks=self.membership.world_size,
-            seed=job.seed,
-            incomplete_batch=job.cell.incomplete_batch,
-        )
+        sampler = Sampler.of(job.cell, workload.samples, self.membership.rank, job.seed)
         workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
         return Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
 
@@ -143,11 +135,15 @@ class Rank:
         recorder.write("live", strategy.live())
         recorder.write_steps(loop.bounds)
 
-    def _after_training(self, strategy: Strategy, workload: Workload) -> None:
-        """Do what is not timed: accuracy on held-out samples."""
+    def _after_training(self, strategy: Strategy, workload: Workload, feed: Feed) -> None:
+        """Do what is not timed: accuracy on held-out samples, the proof at the end."""
         if self.job.cell.evaluate and (test := workload.test_batch()) is not None:
             correct = strategy.evaluate(workload.correct, test)
             self.recorder.write("test_accuracy", correct / len(test[0]))
+        if self.job.prove_end:
+            from paceline.rank.end_prover import prove_end
+
+            prove_end(self.job, self.membership, self.recorder, strategy, workload, feed)
 
     @contextmanager
     def _phase(self, name: Phase, start_ns: int | None = None, absent: str | None = None) -> Iterator[None]:

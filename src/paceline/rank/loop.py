@@ -28,12 +28,13 @@ class Feed:
     fetch: Callable[[Any], Any]
     """Sample indices to a batch on the device."""
     clock: Clock
+    chosen: int = 0
+    """Number of the next step whose samples are to be chosen."""
     wait_ns: int = 0
     samples_per_step: list[int] = field(default_factory=list)
     padded_per_step: list[int] = field(default_factory=list)
     first_steps: list[list[SampleIndices]] = field(default_factory=list)
     """What was taken in the first ``SCREENED_STEPS`` steps, micro-batch by micro-batch."""
-    _chosen: int = 0
     _ahead: deque[StepSamples] = field(default_factory=deque)
 
     def prepare(self, steps: int) -> None:
@@ -54,8 +55,8 @@ class Feed:
         return self._batches(samples, self.first_steps[-1])
 
     def _choose(self) -> None:
-        self._ahead.append(self.sampler.step(self._chosen))
-        self._chosen += 1
+        self._ahead.append(self.sampler.step(self.chosen))
+        self.chosen += 1
 
     def _batches(self, samples: StepSamples, kept: list[SampleIndices] | None) -> Iterator[Any]:
         for indices in samples.micro_batches:

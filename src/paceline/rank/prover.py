@@ -5,7 +5,6 @@ The single process that everybody is compared with runs the same code with all m
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter_ns
@@ -13,62 +12,27 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
 
 from paceline.rank import conditions
 from paceline.rank.loop import Feed
+from paceline.rank.proven_steps import Array, ProofWorkload, proven_steps
 from paceline.rank.recorder import Recorder
 from paceline.rank.sampling import Sampler
 from paceline.rank.sketch import sketches
 from paceline.spec.proof import STEPS, Part
-from paceline.spec.records import PartRecord, Scale
+from paceline.spec.records import Scale
 from paceline.spec.suite import Recipe
 from paceline.spec.trial import Job
 from paceline.strategies.contract import Membership, Strategy, load_strategy
-from paceline.workloads.contract import OptimiserSettings, Workload, load_workload
+from paceline.workloads.contract import Workload, load_workload
 
-Array = NDArray[np.float64]
 MakeStrategy = Callable[[Job, Membership], Strategy]
 
 SCALED_NORM = 1e3
 """Of the gradient in part A."""
 RELATIVE_UPDATE = 0.02
 """Of the weights in a step of part A."""
-
-
-class ProofWorkload(Workload):
-    """A workload without dropout, with part A's optimiser and loss scale where that is what is proven."""
-
-    def __init__(self, inner: Workload, scale: Scale | None) -> None:
-        super().__init__(inner.tier, inner.dataset)
-        self._inner = inner
-        self._loss_scale = scale.loss_scale if scale else 1.0
-        self.samples, self.global_batch, self.data = inner.samples, inner.global_batch, inner.data
-        self.optimiser = OptimiserSettings(name="sgd", learning_rate=scale.learning_rate) if scale else inner.optimiser
-
-    def build(self) -> Any:
-        """Return the model with every dropout switched off."""
-        model = self._inner.build()
-        for module in model.modules():
-            for name, value in list(vars(module).items()):
-                if isinstance(value, float) and ("dropout" in name or isinstance(module, _DropoutNd)):
-                    setattr(module, name, 0.0)
-        return model
-
-    def layers(self, model: Any) -> list[Any]:
-        """Return the repeated submodules."""
-        return self._inner.layers(model)
-
-    def batch(self, indices: Any) -> Any:
-        """Return the samples with these global indices."""
-        return self._inner.batch(indices)
-
-    def loss(self, model: Any, batch: Any) -> Any:
-        """Return the scaled mean loss."""
-        loss = self._inner.loss(model, batch)
-        return loss if self._loss_scale == 1.0 else loss * self._loss_scale
 
 
 class Prover:
@@ -111,33 +75,13 @@ class Prover:
 
     def _part(self, part: Part, workload: Workload, recipe: Recipe, scale: Scale | None = None, rerun: int = 0) -> None:
         strategy, feed = self._wrapped(workload, recipe, scale, rerun)
-        squares: list[float] = []
-        strategy.before_update(
-            lambda gradients: squares.append(sum(float(g.double().square().sum()) for g in gradients))
-        )
         name = part if not rerun else f"{part}-{rerun}"
-        weights, losses, applied, entered = [self._weights(strategy)], [], [], []
-        for _ in range(STEPS[part]):
-            squares.clear()
-            outcome = strategy.step(feed.next_step())
-            losses.append(float(outcome.loss) / (scale.loss_scale if scale else 1.0))
-            applied.append(outcome.applied)
-            entered.append(sum(squares))  # an optimiser that steps on parts is called several times a step
-            weights.append(self._weights(strategy))
-        self._arrays[f"{name}/weights"] = np.stack(weights)
-        self.recorder.write(
-            "proof",
-            PartRecord(
-                part=name,
-                losses=losses,
-                applied=applied,
-                gradient_squares=entered,
-                weights_digests=[hashlib.blake2b(w.tobytes(), digest_size=8).hexdigest() for w in weights],
-                samples=[[int(i) for taken in step for i in taken] for step in feed.first_steps],
-                bf16_weights=all(_is_bf16(p) for _, p in strategy.full_parameters()),
-                live=strategy.live(),
-            ),
-        )
+        record, weights, names = proven_steps(name, strategy, feed, STEPS[part], scale.loss_scale if scale else 1.0)
+        self._arrays[f"{name}/weights"] = weights
+        if not self._named:
+            self.recorder.write("proof_tensors", names)
+            self._named = True
+        self.recorder.write("proof", record)
         strategy.close()
 
     def _wrapped(self, workload: Workload, recipe: Recipe, scale: Scale | None, rerun: int) -> tuple[Strategy, Feed]:
@@ -145,25 +89,8 @@ class Prover:
         strategy = self._make(job, replace(self.membership, joined=True))
         strategy.join()
         strategy.wrap(ProofWorkload(workload, scale))
-        cell = job.cell
-        sampler = Sampler(
-            samples=min(workload.samples, cell.samples or workload.samples),
-            micro_batch=cell.micro_batch,
-            accumulation=cell.accumulation,
-            rank=self.membership.rank,
-            ranks=self.membership.world_size,
-            seed=job.seed,
-            incomplete_batch=cell.incomplete_batch,
-            permutation=rerun,
-        )
+        sampler = Sampler.of(job.cell, workload.samples, self.membership.rank, job.seed, rerun)
         return strategy, Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
-
-    def _weights(self, strategy: Strategy) -> Array:
-        names, found = sketches(strategy.full_parameters())
-        if not self._named:
-            self.recorder.write("proof_tensors", names)
-            self._named = True
-        return found
 
     def _components(self, workload: Workload) -> Scale:
         """Write the gradient of each micro-batch of the first step, and of the whole batch at once, apart.
@@ -187,7 +114,7 @@ class Prover:
         if any(isinstance(module, _BatchNorm) for module in model.modules()):
             whole = tuple(torch.cat(tensors) for tensors in zip(*batches, strict=True))
             self._arrays["whole_batch"] = gradient(whole)
-        weights = self._weights(strategy)
+        weights = sketches(strategy.full_parameters())[1]
         strategy.close()
         norm = float(np.linalg.norm(components.mean(axis=0)))
         if not 0 < norm < np.inf:
@@ -196,7 +123,3 @@ class Prover:
             loss_scale=SCALED_NORM / norm,
             learning_rate=RELATIVE_UPDATE * float(np.linalg.norm(weights)) / SCALED_NORM,
         )
-
-
-def _is_bf16(tensor: torch.Tensor) -> bool:
-    return bool((tensor.detach().bfloat16().to(tensor.dtype) == tensor.detach()).all())

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from paceline.spec.trial import Cell
 from paceline.workloads.contract import SampleIndices
 
 
@@ -34,6 +35,20 @@ class Sampler:
     incomplete_batch: Literal["drop", "pad"]
     permutation: int = 0
     """Not 0: samples change places within each micro-batch, drawn by this number. Only rounding should notice."""
+
+    @classmethod
+    def of(cls, cell: Cell, available: int, rank: int, seed: int, permutation: int = 0) -> "Sampler":
+        """Return the sampler of one rank of a cell, over its workload's samples or as many of them as it asks for."""
+        return cls(
+            samples=min(available, cell.samples or available),
+            micro_batch=cell.micro_batch,
+            accumulation=cell.accumulation,
+            rank=rank,
+            ranks=cell.ranks,
+            seed=seed,
+            incomplete_batch=cell.incomplete_batch,
+            permutation=permutation,
+        )
 
     def __post_init__(self) -> None:
         self._digest = hashlib.blake2b(digest_size=16)

@@ -23,6 +23,10 @@ def document(view: RunView) -> dict[str, Any]:
         "verdicts": [],
         "verdicts_reason": "this version measures and compares work; it does not compute verdicts",
         "expectations": [finding.model_dump(mode="json") for finding in view.findings],
+        "excluded_blocks": [
+            {"comparison": comparison, "block": block, "reasons": reasons}
+            for (comparison, block), reasons in view.excluded.items()
+        ],
         "notes": list(run.notes),
     }
 
@@ -48,7 +52,12 @@ def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
         "scheduler": summary.scheduler,
         "status": summary.status.value if summary.status else None,
         "cause": summary.cause,
-        "trials": {"ok": summary.ok, "failed": summary.failed, "planned": summary.planned},
+        "trials": {
+            "ok": summary.ok,
+            "failed": summary.failed,
+            "planned": summary.planned,
+            "excluded": summary.excluded,
+        },
         "same_work": view.work[cell.id].model_dump(mode="json"),
         "same_conditions": view.conditions[cell.id].model_dump(mode="json"),
         "metrics": {name: spread.model_dump(mode="json") for name, spread in summary.metrics.items()},

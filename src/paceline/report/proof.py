@@ -59,7 +59,7 @@ def _recorded(folder: TrialDirectory) -> bool:
 
 
 def _proven(folder: TrialDirectory) -> Proven:
-    return Proven(folder.records(with_bounds=False).ranks[0], {})
+    return Proven(folder.records(with_arrays=False).ranks[0], {})
 
 
 def _by_step(title: str, found: dict[str, Proven], part: Part, read: Callable[[Proven, str], Array]) -> Group:
@@ -78,7 +78,7 @@ def _timed(view: RunView, directory: RunDirectory, workload: str) -> Iterator[Re
             continue
         ids = [cell.cell.id for cell in comparison.cells]
         trials = [
-            directory.trial(t).records(with_bounds=False)
+            directory.trial(t).records(with_arrays=False)
             for t in view.run.plan
             if t.block == 0 and t.cell.id in ids and _recorded(directory.trial(t))
         ]

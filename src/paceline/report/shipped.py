@@ -53,7 +53,7 @@ def _first_rank(view: RunView, directory: RunDirectory, cell: CellSummary) -> Ra
     for trial in view.run.plan:
         folder = directory.trial(trial)
         if trial.cell.id == cell.cell.id and folder.finished and folder.result().status is Status.OK:
-            return folder.records(with_bounds=False).ranks[0][0]
+            return folder.records(with_arrays=False).ranks[0][0]
     return None
 
 

@@ -163,6 +163,16 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
         conditions = view.conditions[cell.cell.id]
         if conditions.outcome == "different":
             yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
+    told = _by_message(
+        (str(cell.cell.engine), note) for cell in comparison.cells for note in view.conditions[cell.cell.id].notes
+    )
+    if told:
+        against = comparison.reference
+        said = "; ".join(f"{', '.join(engines)}: {note}" for note, engines in told.items())
+        yield Text(f"Also not as for {against} (no bar to comparing): {said}", style="dim")
+    for (index, block), reasons in view.excluded.items():
+        if comparison.cells and index == comparison.cells[0].cell.comparison:
+            yield Text(f"block {block + 1} does not count: {'; '.join(reasons)}", style="yellow")
     flags = _by_message((str(cell.cell.engine), text) for cell in comparison.cells for text in cell.flags.values())
     for text, engines in flags.items():
         who = "all engines" if len(engines) == len(comparison.cells) > 1 else ", ".join(engines)
@@ -194,6 +204,16 @@ def meaning(view: RunView) -> Text:
             "samples, gradients, losses, updates; the largest relative difference is shown), proven in trials of their "
             "own; the timed ones ran on the proven settings and do not part from each other."
         )
+    ends = [(str(c.cell.engine), w.end) for c in view.cells if (w := view.work[c.cell.id]).outcome == "equal" and w.end]
+    proven = [end for _, end in ends if end.outcome == "equal"]
+    if proven:
+        worst = max(end.max_relative_difference or 0.0 for end in proven)
+        lines.append(
+            f"At the end: of {len(proven)} of {len(equal)} 'equal' rows, the state after the first block's window took "
+            f"the step that a single process takes from it (within {worst:.0e})."
+        )
+    at_end = _by_message((engine, end.cause) for engine, end in ends if end.outcome == "unproven")
+    lines += [f"Unproven at the end: {', '.join(engines)}: {cause}" for cause, engines in at_end.items()]
     unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome == "unproven"}
     lines += [f"Unproven: {cause}" for cause in sorted(unproven)]
     lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")

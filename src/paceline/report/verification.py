@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from paceline.analysis.derive import derive
 from paceline.analysis.jobs import rank_times
-from paceline.analysis.proof import Proof
 from paceline.bench.proofs import judgement, proof_trials
 from paceline.report.document import document
 from paceline.report.view import stored_proof, stored_results, view_run
 from paceline.spec.errors import RecordError
 from paceline.spec.model import Model
+from paceline.spec.proof import Proof
 from paceline.spec.records import Result
 from paceline.spec.run import Run
 from paceline.spec.trial import Trial

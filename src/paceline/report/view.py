@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from paceline.analysis import agreement
 from paceline.analysis.agreement import SameConditions, SameWork
+from paceline.analysis.exclusion import Block, excluded_blocks
 from paceline.analysis.expectations import Finding, check
-from paceline.analysis.proof import Proof
 from paceline.analysis.summary import CellSummary, summarise
 from paceline.bench.proofs import proof_trial
 from paceline.spec.engine import EngineName
+from paceline.spec.proof import Proof
 from paceline.spec.records import Result
 from paceline.spec.run import Run
 from paceline.spec.suite import Comparison
@@ -38,6 +39,8 @@ class RunView:
     """By cell id."""
     conditions: dict[str, SameConditions] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    excluded: dict[Block, list[str]] = field(default_factory=dict)
+    """Blocks that do not count, and why."""
 
     @property
     def cells(self) -> list[CellSummary]:
@@ -76,21 +79,29 @@ def view_run(
             conditions[cell.cell.id] = agreement.worst_conditions([agreement.compare_conditions(*p) for p in pairs])
             screen = agreement.worst_work([agreement.compare_work(*p) for p in pairs])
             trials = [mine for mine, _ in pairs]
-            work[cell.cell.id] = _work(directory, run, cell.cell, trials, screen, judged)
-    return RunView(run, comparisons, work, conditions, check(run.suite, cells))
+            ends = [end for mine in trials if (end := results[mine.trial.id].end)]
+            work[cell.cell.id] = _work(directory, run, cell.cell, trials, screen, ends, judged)
+    excluded = excluded_blocks(run.plan, results)
+    return RunView(run, comparisons, work, conditions, check(run.suite, cells), excluded)
 
 
 def _work(
-    directory: RunDirectory, run: Run, cell: Cell, trials: list[TrialRecords], screen: SameWork, judged: Judged
+    directory: RunDirectory,
+    run: Run,
+    cell: Cell,
+    trials: list[TrialRecords],
+    screen: SameWork,
+    ends: list[Proof],
+    judged: Judged,
 ) -> SameWork:
     proof = proof_trial(run, cell)
     if proof is None or not run.suite.proofs:
         return screen
     outcome = judged(directory, run, proof)
     folder = directory.proof(proof)
-    ranks = folder.records(with_bounds=False).ranks[0] if outcome.outcome == "equal" else []
+    ranks = folder.records(with_arrays=False).ranks[0] if outcome.outcome == "equal" else []
     proven = ranks[0].proof[-1].live if ranks else None
-    return agreement.proven_work(outcome, proven, trials, screen)
+    return agreement.proven_work(outcome, proven, trials, screen, ends)
 
 
 def _comparison_view(index: int, comparison: Comparison, cells: list[CellSummary]) -> ComparisonView:
@@ -106,7 +117,7 @@ def _blocks(
     blocks: dict[int, dict[str, TrialRecords]] = {}
     for trial in run.plan:
         if trial.cell.id in ids and trial.id in results and results[trial.id].status is Status.OK:
-            blocks.setdefault(trial.block, {})[trial.cell.id] = directory.trial(trial).records(with_bounds=False)
+            blocks.setdefault(trial.block, {})[trial.cell.id] = directory.trial(trial).records(with_arrays=False)
     return list(blocks.values())
 
 

@@ -58,11 +58,24 @@ HARD_CONDITIONS = (
     "deterministic_algorithms",
     "device_type",
     "backend",
+    "default_dtype",
     "torch_version",
     "environment",
 )
 """Read-back items in which engines must agree; a difference in one makes conditions ``different``."""
 
+
+SOFT_CONDITIONS = ("process_threads", "python", "other_environment")
+"""Read-back items in which engines may differ by nature (a launcher sets variables, a framework has threads): told."""
+
+TUNING_VARIABLES = ("OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
+"""Beginnings of names: the user's own tuning, kept under ``as-shipped``, replaced under ``normalised``."""
+
+TOLD_VARIABLES = (
+    *TUNING_VARIABLES,
+    *("ATEN_", "DNNL_", "ONEDNN_", "TORCH_", "PYTORCH_", "NCCL_", "GLOO_", "CUDA_", "DEEPSPEED_", "DS_", "RAY_TRAIN_"),
+)
+"""Beginnings of the names of variables that may change a training's speed: read back and told where engines differ."""
 
 LAYOUT_CONDITIONS = (
     *("intraop_threads", "interop_threads", "cores_per_rank", "backend"),
@@ -78,10 +91,18 @@ def differing_conditions(one: dict[str, Any], other: dict[str, Any], *, same_lay
     """
     return [
         f"{name}: {mine} / {theirs}"
-        for item in HARD_CONDITIONS
-        for name, mine, theirs in _differences(item, one.get(item), other.get(item))
+        for name, mine, theirs in _of_items(HARD_CONDITIONS, one, other)
         if same_layout or name not in LAYOUT_CONDITIONS
     ]
+
+
+def soft_differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Return ``item: value / value`` for each soft item in which two read-backs differ."""
+    return [f"{name}: {mine} / {theirs}" for name, mine, theirs in _of_items(SOFT_CONDITIONS, one, other)]
+
+
+def _of_items(items: tuple[str, ...], one: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    return [found for item in items for found in _differences(item, one.get(item), other.get(item))]
 
 
 def _differences(item: str, one: Any, other: Any) -> list[tuple[str, Any, Any]]:

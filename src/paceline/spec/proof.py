@@ -25,8 +25,14 @@ class Part(StrEnum):
     RECIPE = "recipe"
     """Proof B in the cell's own precision, where that is not fp32."""
 
+    END = "end"
+    """Proof C: one step in a timed trial, after its window, from the state that the engine has come to by then."""
 
-STEPS = {Part.GRADIENTS: 3, Part.TRAINING: 12, Part.RECIPE: 12}
+
+STEPS = {Part.GRADIENTS: 3, Part.TRAINING: 12, Part.RECIPE: 12, Part.END: 1}
+
+END_RERUNS = 3
+"""Of the single process in proof C. It costs a step of the whole global batch on one device each."""
 
 
 class ProofPlan(Model):
@@ -40,3 +46,21 @@ class ProofPlan(Model):
     """Of part A, so that gradient norms are far above one: a clip at a threshold shows at once."""
     learning_rate: float = 1.0
     """Of part A: an update that is some hundredths of the weights, far above their rounding."""
+
+
+class Proof(Model):
+    """The judgement of one engine's proof trial against the single process."""
+
+    outcome: str
+    """``equal``, ``different`` or ``unproven``."""
+    steps: int
+    """Steps of the workload's own optimiser that were compared."""
+    max_relative_difference: float | None
+    """Of losses, gradient norms and updates in fp32; tensors that are unsteady by themselves left out."""
+    cause: str
+    """What first parted, at which step, by how much, and the most likely setting behind it."""
+
+    @classmethod
+    def unproven(cls, cause: str) -> "Proof":
+        """Return that nothing can be said, and why."""
+        return cls(outcome="unproven", steps=0, max_relative_difference=None, cause=cause)

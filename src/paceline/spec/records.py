@@ -8,6 +8,7 @@ from typing import Any
 
 from paceline.spec.metrics import Better
 from paceline.spec.model import Model
+from paceline.spec.proof import Proof
 from paceline.spec.trial import Status
 
 SCHEMA_VERSION = 1
@@ -188,6 +189,10 @@ class RankRecord(Model):
     proof_tensors: list[str] = []
     """Names of the tensors in the proof's arrays, in order."""
     proof_scale: Scale | None = None
+    end_alone: list[PartRecord] = []
+    """What the single process did from the same state at the end, and its reruns; in rank 0."""
+    end_unproven: str | None = None
+    """Why there is no proof at the end where one was wanted."""
 
     def phase(self, name: Phase) -> PhaseSpan | None:
         """Return the span of a phase, or None when the rank never came to it."""
@@ -210,6 +215,23 @@ class JobRecord(Model):
     cores: list[int]
 
 
+class Surroundings(Model):
+    """What the machine did besides a trial, from before its first job until after its last."""
+
+    seconds: float
+    cores: list[int]
+    steal_s: float
+    """Taken from these cores by the hypervisor."""
+    outside_s: float
+    """CPU time that processes which are not the trial's used on these cores, as if each used all that it may alike."""
+    pressure_s: float | None
+    """In which some runnable process of the machine waited for a core, the trial's own among them."""
+    throttled: int | None
+    """How often these cores were slowed down for heat."""
+    memory_available_bytes: int
+    """Of the machine: the smaller of two readings."""
+
+
 class LoadRecord(Model):
     """Times of the load as a whole, and whose scheduler placed its jobs."""
 
@@ -217,6 +239,7 @@ class LoadRecord(Model):
     accepting_ns: int | None
     """When jobs could be submitted: for a cluster, after its start."""
     scheduler: str
+    surroundings: Surroundings | None = None
 
 
 class Measure(Model):
@@ -255,6 +278,8 @@ class Result(Model):
     measures: dict[str, Measure]
     phases: list[PhaseDuration] = []
     flags: list[Flag] = []
+    end: Proof | None = None
+    """Proof C; null where none was wanted."""
     scheduler: str | None = None
 
 

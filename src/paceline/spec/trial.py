@@ -82,6 +82,8 @@ class Trial(Model):
     """Core numbers (or accelerator indices) that the trial may use."""
     proof: ProofPlan | None = None
     """Set in proof trials: what to prove, instead of what to time."""
+    prove_end: bool = False
+    """Whether proof C is made once the window is over."""
 
     @property
     def slots(self) -> list[tuple[int, ...]]:
@@ -107,6 +109,8 @@ class Job(Model):
     """``NAME=value`` that every process of the trial carries in its environment."""
     proof: ProofPlan | None = None
     """That of the trial."""
+    prove_end: bool = False
+    """As the trial says."""
     alone: bool
     """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges. Among many jobs
     that would cost the others time."""

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from paceline.spec.errors import RecordError
 from paceline.spec.records import RankRecord
 
-_LISTS = {"phase": "phases", "memory": "memory", "activity": "activity", "proof": "proof"}
+_LISTS = {"phase": "phases", "memory": "memory", "activity": "activity", "proof": "proof", "end_alone": "end_alone"}
 """Events that come several times, and the field that collects them."""
 
-_BEFORE_ANYTHING = {"phases": [], "memory": [], "activity": [], "proof": [], "cores": [], "reused_process": False}
+_BEFORE_ANYTHING = {**{field: [] for field in _LISTS.values()}, "cores": [], "reused_process": False}
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Names and places of everything in a run directory (DESIGN §6), read and written in this one file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class TrialRecords:
     """Job id to the records of its ranks."""
     bounds: dict[tuple[int, int], NDArray[np.int64]]
     """(job id, rank) to step boundaries in ns, shape (steps, 2)."""
+    proof_arrays: Mapping[str, NDArray[np.float64]]
+    """What rank 0 of job 0 kept of the weights, by name; empty where nothing was proven."""
 
 
 class TrialDirectory:
@@ -86,26 +89,27 @@ class TrialDirectory:
         return read_model(self.path / "proof.json", kind)
 
     def proof_arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Return what rank 0 of a proof trial kept of the weights. Raises RecordError when it is unreadable."""
-        return raw.read_arrays(self.job_dir(0) / "rank-0-proof.npz")
+        """Return what rank 0 kept of the weights, empty when it proved nothing. Raises RecordError when unreadable."""
+        path = self.job_dir(0) / "rank-0-proof.npz"
+        return raw.read_arrays(path) if path.exists() else {}
 
     def result(self) -> Result:
         """Return the stored result. Raises RecordError when it is missing or unreadable."""
         return read_model(self.path / "result.json", Result)
 
-    def records(self, *, with_bounds: bool = True) -> TrialRecords:
+    def records(self, *, with_arrays: bool = True) -> TrialRecords:
         """Read the raw records. Raises RecordError when a file is missing or unreadable."""
         try:
-            return self._records(with_bounds)
+            return self._records(with_arrays)
         except (ValidationError, KeyError, TypeError) as error:
             raise RecordError(f"{self.path} holds a malformed record: {error}") from error
 
-    def _records(self, with_bounds: bool) -> TrialRecords:
+    def _records(self, with_arrays: bool) -> TrialRecords:
         trial = read_model(self.path / "trial.json", Trial)
         jobs = [JobRecord.model_validate(line) for line in raw.json_lines(self.path / "jobs.jsonl")]
         ranks = {job.job_id: raw.read_ranks(self.job_dir(job.job_id)) for job in jobs}
         bounds = {}
-        for job_id, records in ranks.items() if with_bounds else ():
+        for job_id, records in ranks.items() if with_arrays else ():
             for record in records:
                 found = raw.read_bounds(self.job_dir(job_id), record.rank)
                 if found is not None:
@@ -117,6 +121,7 @@ class TrialDirectory:
             jobs=jobs,
             ranks=ranks,
             bounds=bounds,
+            proof_arrays=self.proof_arrays() if with_arrays else {},
         )
 
 

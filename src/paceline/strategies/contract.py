@@ -121,6 +121,13 @@ class Strategy(ABC):
         """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
         raise NotImplementedError(f"{type(self).__name__} does not give its full parameters")
 
+    def training_state(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each trained parameter's name in the workload's model and its whole state, one by one (collective).
+
+        ``weight`` is what the optimiser steps on (the fp32 master), the rest is the optimiser's own, ``step`` a number.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not give its training state")
+
     def before_update(self, tell: Callable[[list[Any]], None]) -> None:
         """From now on call ``tell`` with this rank's gradients as they enter the optimiser, before it steps."""
         raise NotImplementedError(f"{type(self).__name__} does not tell what enters its optimiser")

@@ -33,6 +33,10 @@ class MasterWeights:
             master.grad = None if weight.grad is None else weight.grad.float()
             weight.grad = None
         optimiser.step()
+        self.round_back()
+
+    def round_back(self) -> None:
+        """Copy the masters to the bf16 weights."""
         with torch.no_grad():
             for weight, master in zip(self._weights, self.masters, strict=True):
                 weight.copy_(master)

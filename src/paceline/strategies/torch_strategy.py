@@ -2,7 +2,7 @@
 
 import gc
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -126,6 +126,18 @@ class TorchStrategy(Strategy):
         """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
         yield from self.model.named_parameters()
 
+    def training_state(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every trained parameter with its optimiser's state, whole, one at a time (collective)."""
+        for name, stepped_on in self.stepped_on_by_name():
+            state = self.optimiser.state[stepped_on]
+            yield name, {"weight": _whole(stepped_on), **{key: _whole(value) for key, value in state.items()}}
+
+    def stepped_on_by_name(self) -> list[tuple[str, torch.Tensor]]:
+        """Return what the optimiser steps on (a parameter or its master) with the parameter's name in the model."""
+        trained = [(n.removeprefix("module."), p) for n, p in self.model.named_parameters() if p.requires_grad]
+        masters = self.master_weights.masters if self.master_weights else [p for _, p in trained]
+        return [(name, master) for (name, _), master in zip(trained, masters, strict=True)]
+
     def before_update(self, tell: Callable[[list[Any]], None]) -> None:
         """Call ``tell`` from a hook of torch's own optimiser, which every strategy here steps in the end."""
         inner = getattr(self.optimiser, "optimizer", self.optimiser)
@@ -171,6 +183,16 @@ class TorchStrategy(Strategy):
 class SoloTorchStrategy(TorchStrategy):
     """A strategy of exactly one rank, which needs no group."""
 
+    def take_training_state(self, state: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from the ``training_state`` of any strategy. Raises KeyError where a trained parameter has none."""
+        with torch.no_grad():
+            for name, stepped_on in self.stepped_on_by_name():
+                values = {key: _counted_or_copied(value, stepped_on) for key, value in state[name].items()}
+                stepped_on.copy_(values.pop("weight"))
+                self.optimiser.state[stepped_on] = values
+        if self.master_weights is not None:
+            self.master_weights.round_back()
+
     def join(self) -> Group:
         """Return the group of one."""
         return Solo()
@@ -189,6 +211,22 @@ def _local(tensor: torch.Tensor) -> torch.Tensor:
     """Return this rank's part of a tensor that is spread over ranks, or the tensor itself."""
     to_local = getattr(tensor, "to_local", None)
     return tensor if to_local is None else to_local()
+
+
+def _whole(value: Any) -> Any:
+    """Return a copy of a tensor that may be spread over ranks (collective); of a count of steps, the number."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    full = getattr(value, "full_tensor", None)
+    whole = value.detach().clone() if full is None else full().detach().clone()
+    return whole if whole.dim() else whole.item()
+
+
+def _counted_or_copied(value: Any, like: torch.Tensor) -> torch.Tensor:
+    """Return state as torch's optimisers keep it: a count is a tensor on the CPU, the rest lies beside the weight."""
+    if isinstance(value, torch.Tensor):
+        return value.to(like.device, copy=True)
+    return torch.tensor(float(value))
 
 
 def active_dropout(model: torch.nn.Module) -> float:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import deepspeed
 import torch
 import torch.distributed as dist
+from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
 from paceline.spec.conditions import Policy
 from paceline.spec.records import LiveSettings
@@ -125,6 +126,21 @@ class Zero(TorchStrategy):
             optimiser_steps=counted_steps(inner),
             dropout=active_dropout(engine.module),
         )
+
+    def training_state(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every trained parameter with its state, gathered from DeepSpeed's partitions (collective)."""
+        inner = getattr(self.optimiser, "optimizer", self.optimiser)
+        if inner is self.optimiser:  # torch's own, nothing is partitioned
+            yield from super().training_state()
+            return
+        kept = next(iter(inner.state.values()))
+        keys = [key for key, value in kept.items() if isinstance(value, torch.Tensor) and value.dim()]
+        step = counted_steps(inner)
+        for name, parameter in self.model.module.named_parameters():
+            if parameter.requires_grad:
+                state = {key: safe_get_full_optimizer_state(parameter, key).clone() for key in keys}
+                count = {} if step is None else {"step": step}
+                yield name, {"weight": safe_get_full_fp32_param(parameter).clone(), **state, **count}
 
     def stepped_on(self) -> list[torch.Tensor]:
         """Return what the optimiser steps on in this rank: whole parameters or partitions of them."""

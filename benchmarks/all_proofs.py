@@ -1,0 +1,80 @@
+"""Every engine through its own launcher, proven against the single process: the proofs of a run without its timing.
+
+    python benchmarks/all_proofs.py [--workloads resnet,decoder] [--ranks 2] [--recipe fp32] [--engines ...] [--out DIR]
+
+More ranks than cores are oversubscribed, which untimed proofs may be. Prints a line an engine, then what they cost
+together; exit 1 when one was not equal. `paceline show --proof WORKLOAD DIR` shows them side by side.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from paceline.bench.proofs import proof_trials, proofs
+from paceline.bench.request import requested
+from paceline.bench.trial_runner import TrialRunner
+from paceline.launchers.matrix import MATRIX
+from paceline.report.view import stored_proof
+from paceline.store.run_directory import RunDirectory
+
+COMPARISON = """
+  - {{category: {category}, workload: {workload}, engines: [{engines}], reference: {reference}, ranks: {ranks},
+      oversubscribe: true, recipe: {recipe}, warm_up_steps: 1, steps: 2}}
+"""
+
+
+def main() -> int:
+    """Prove one engine after another."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workloads", default="resnet,decoder")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--recipe", default="fp32")
+    parser.add_argument("--engines", help="instead of all that can have so many ranks")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    out = arguments.out or Path(tempfile.mkdtemp(prefix="proofs-"))
+    suite = out.with_name(f"{out.name}.yaml")
+    suite.write_text(_suite(arguments))
+    run, _ = requested(str(suite))
+    directory = RunDirectory.create(out, run)
+    spent_s = {True: 0.0, False: 0.0}
+    for trial, folder in proofs(run, directory):
+        started = time.monotonic()
+        result = TrialRunner(trial, folder, lambda _done: None).run()
+        seconds = time.monotonic() - started
+        spent_s[trial.id.startswith("alone")] += seconds
+        print(f"  {seconds:5.1f} s  {result.status}  {trial.id}", flush=True)
+    found = [(trial.cell, stored_proof(directory, run, trial)) for trial in proof_trials(run)]
+    for cell, proof in found:
+        number = "" if proof.max_relative_difference is None else f"{proof.max_relative_difference:.0e}"
+        print(f"{cell.workload:8} {cell.engine!s:26} {cell.ranks} ranks  {proof.outcome:9} {number:6}  {proof.cause}")
+    equal = sum(proof.outcome == "equal" for _, proof in found)
+    print(
+        f"{equal} of {len(found)} equal; proofs {spent_s[False]:.0f} s, single processes (cold) {spent_s[True]:.0f} s; "
+        f"paceline show --proof WORKLOAD {out}"
+    )
+    return int(equal < len(found))
+
+
+def _suite(arguments: argparse.Namespace) -> str:
+    engines = [
+        f"{launcher}/{strategy}"
+        for launcher, row in MATRIX.items()
+        for strategy in sorted(row.strategies - {"fake"})
+        if (strategy == "single") == (arguments.ranks == 1)
+    ]
+    if arguments.engines:
+        engines = arguments.engines.split(",")
+    text = "name: all-proofs\ndescription: proofs alone\nblocks: 1\nminimum_blocks: 1\ncomparisons:\n"
+    for workload in arguments.workloads.split(","):
+        text += COMPARISON.format(
+            category="large-scale", workload=workload, engines=", ".join(engines), reference=engines[0],
+            ranks=arguments.ranks, recipe=arguments.recipe,
+        )  # fmt: skip
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
