@@ -1,10 +1,11 @@
 """Side by side: what proof trials of a workload recorded, step by step, and every live setting of timed trials."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from string import ascii_uppercase
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from paceline.analysis.agreement import loss_table
@@ -13,10 +14,13 @@ from paceline.bench.proofs import proof_trials, reference_trial
 from paceline.report.tables import plain_table
 from paceline.report.view import RunView, stored_proof
 from paceline.spec.errors import RequestError, nearest
-from paceline.spec.proof import Part
+from paceline.spec.proof import STEPS, Part
 from paceline.spec.records import SCREENED_STEPS
 from paceline.spec.trial import Status, Trial
 from paceline.store.run_directory import RunDirectory, TrialDirectory, TrialRecords
+
+FEW = 3
+"""Columns that are named by their engines; more of them are named by letters."""
 
 
 def proof_tables(view: RunView, directory: RunDirectory, workload: str) -> RenderableType:
@@ -63,13 +67,32 @@ def _proven(folder: TrialDirectory) -> Proven:
 
 
 def _by_step(title: str, found: dict[str, Proven], part: Part, read: Callable[[Proven, str], Array]) -> Group:
+    columns = {name: [f"{value:.8g}" for value in read(proven, part)] for name, proven in found.items()}
+    return _side_by_side(title, "step", [str(step + 1) for step in range(STEPS[part])], columns)
+
+
+def _side_by_side(title: str, corner: str, names: list[str], columns: dict[str, list[str]]) -> Group:
+    """Return a table of named rows and a column an engine; engines whose columns read alike share one, by a letter."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for engine, column in columns.items():
+        alike.setdefault(tuple(column), []).append(engine)
     table = plain_table()
-    table.add_column("step", justify="right")
-    for name in found:
-        table.add_column(name, justify="right", overflow="fold")
-    for step, row in enumerate(zip(*(read(proven, part) for proven in found.values()), strict=True), 1):
-        table.add_row(str(step), *(f"{value:.8g}" for value in row))
-    return Group(Text(title, style="bold"), table, Text())
+    table.add_column(corner)
+    letters, legend = _letters(), []
+    for engines in alike.values():
+        if len(engines) == 1 and len(alike) <= FEW:
+            table.add_column(engines[0], overflow="fold")
+            continue
+        letter = next(letters)
+        table.add_column(letter, overflow="fold")
+        legend.append(Text(f"{letter}: {', '.join(engines)}"))
+    for name, row in zip(names, zip(*alike, strict=True), strict=True):
+        table.add_row(name, *row)
+    return Group(Text(title, style="bold"), *legend, table, Text())
+
+
+def _letters() -> Iterator[str]:
+    return (f"{letter}{number or ''}" for number in count() for letter in ascii_uppercase)
 
 
 def _timed(view: RunView, directory: RunDirectory, workload: str) -> Iterator[RenderableType]:
@@ -85,32 +108,33 @@ def _timed(view: RunView, directory: RunDirectory, workload: str) -> Iterator[Re
         trials.sort(key=lambda t: ids.index(t.trial.cell.id))
         if trials:
             yield _losses(comparison.comparison.category.heading, trials)
-            yield _settings(trials)
+            yield from _settings(trials)
 
 
-def _losses(title: str, trials: Sequence[TrialRecords]) -> Table:
-    table = plain_table()
-    table.title = f"{title}, timed trials: loss a step (mean over ranks; job 0, block 1)"
-    table.add_column("step", justify="right")
-    for trial in trials:
-        table.add_column(str(trial.trial.cell.engine), justify="right", overflow="fold")
-    for step, row in enumerate(loss_table(trials, SCREENED_STEPS)):
-        table.add_row(str(step + 1), *("-" if loss is None else f"{loss:.7f}" for loss in row))
-    return table
+def _losses(title: str, trials: Sequence[TrialRecords]) -> Group:
+    rows = loss_table(trials, SCREENED_STEPS)
+    columns = {
+        str(trial.trial.cell.engine): ["-" if loss is None else f"{loss:.7f}" for loss in column]
+        for trial, column in zip(trials, zip(*rows, strict=True), strict=True)
+    }
+    steps = [str(step + 1) for step in range(len(rows))]
+    return _side_by_side(
+        f"{title}, timed trials: loss a step (mean over ranks; job 0, block 1)", "step", steps, columns
+    )
 
 
-def _settings(trials: Sequence[TrialRecords]) -> Table:
-    table = plain_table()
-    table.title = "Settings read back from live objects (≠ marks a difference)"
-    table.add_column("")
-    table.add_column("setting")
-    for trial in trials:
-        table.add_column(str(trial.trial.cell.engine), overflow="fold")
-    columns = [_flat(trial) for trial in trials]
-    for name in dict.fromkeys(key for column in columns for key in column):
-        values = [str(column.get(name, "-")) for column in columns]
-        table.add_row("≠" if len(set(values)) > 1 else "", name, *values)
-    return table
+def _settings(trials: Sequence[TrialRecords]) -> Iterator[RenderableType]:
+    """Yield every setting: those in which engines differ with a column an engine, the others once."""
+    flat = {str(trial.trial.cell.engine): _flat(trial) for trial in trials}
+    names = list(dict.fromkeys(key for column in flat.values() for key in column))
+    rows = {name: [str(column.get(name, "-")) for column in flat.values()] for name in names}
+    differing = [name for name, row in rows.items() if len(set(row)) > 1]
+    if differing:
+        columns = {engine: [rows[name][i] for name in differing] for i, engine in enumerate(flat)}
+        yield _side_by_side("Settings read back from live objects: not alike", "≠ setting", differing, columns)
+    alike = [name for name in names if name not in differing]
+    values = {"all engines": [rows[name][0] for name in alike]}
+    yield _side_by_side("Settings read back from live objects: alike", "setting", alike, values)
 
 
 def _flat(trial: TrialRecords) -> dict[str, Any]:
@@ -118,5 +142,5 @@ def _flat(trial: TrialRecords) -> dict[str, Any]:
     live = rank.live.model_dump(mode="json") if rank.live else {}
     optimiser = {f"optimiser {k}": v for k, v in live.pop("optimiser_settings", {}).items()}
     conditions = dict(rank.conditions or {})
-    environment = conditions.pop("environment", {}) or {}
-    return {**live, **optimiser, **conditions, **environment}
+    tables = [conditions.pop(name, None) or {} for name in ("environment", "other_environment")]
+    return {**live, **optimiser, **conditions, **tables[0], **tables[1]}

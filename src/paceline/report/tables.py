@@ -163,13 +163,13 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
         conditions = view.conditions[cell.cell.id]
         if conditions.outcome == "different":
             yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
-    told = _by_message(
-        (str(cell.cell.engine), note) for cell in comparison.cells for note in view.conditions[cell.cell.id].notes
-    )
+    told = {note.partition(":")[0] for cell in comparison.cells for note in view.conditions[cell.cell.id].notes}
     if told:
-        against = comparison.reference
-        said = "; ".join(f"{', '.join(engines)}: {note}" for note, engines in told.items())
-        yield Text(f"Also not as for {against} (no bar to comparing): {said}", style="dim")
+        yield Text(
+            f"Not alike, but no bar to comparing: {', '.join(sorted(told))} "
+            f"(paceline show --proof {comparison.comparison.workload})",
+            style="dim",
+        )
     for (index, block), reasons in view.excluded.items():
         if comparison.cells and index == comparison.cells[0].cell.comparison:
             yield Text(f"block {block + 1} does not count: {'; '.join(reasons)}", style="yellow")
