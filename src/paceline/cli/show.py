@@ -41,12 +41,15 @@ def print_view(people: "Console", view: "RunView", directory: "RunDirectory") ->
     """Print one table a comparison, expectations if there are any, and what it all can say."""
     from paceline.report.shipped import defaults_table, normalised_sibling
     from paceline.report.tables import comparison_table, findings_table, meaning
+    from paceline.report.verdicts import verdict_table
 
     shipped = view.run.conditions.policy == "as-shipped"
     normalised = normalised_sibling(directory, view.run) if shipped else None
     people.print()
-    for comparison in view.comparisons:
+    for index, comparison in enumerate(view.comparisons):
         people.print(comparison_table(view, comparison))
+        for part in verdict_table(view, index):
+            people.print(part)
         if shipped:
             people.print(defaults_table(view, directory, comparison, normalised))
             people.print()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from paceline.analysis.summary import CellSummary
+from paceline.analysis.verdicts import Judged
 from paceline.report.view import RunView
 from paceline.spec.records import SCHEMA_VERSION
 
@@ -20,14 +21,25 @@ def document(view: RunView) -> dict[str, Any]:
         "seed": run.seed,
         "blocks": run.suite.blocks,
         "cells": [_cell(view, cell) for cell in view.cells],
-        "verdicts": [],
-        "verdicts_reason": "this version measures and compares work; it does not compute verdicts",
+        "verdicts": [_verdict(view, index, judged) for index, found in view.judged.items() for judged in found],
         "expectations": [finding.model_dump(mode="json") for finding in view.findings],
         "excluded_blocks": [
             {"comparison": comparison, "block": block, "reasons": reasons}
             for (comparison, block), reasons in view.excluded.items()
         ],
         "notes": list(run.notes),
+    }
+
+
+def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
+    comparison = view.run.suite.comparisons[index]
+    plain = judged.model_dump(mode="json")
+    return {
+        "comparison": index,
+        "category": comparison.category.value,
+        "workload": comparison.workload,
+        **{key: plain[key] for key in ("engine", "against", "metric", "rank", "blocks_needed")},
+        **plain["verdict"],
     }
 
 

@@ -9,7 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from paceline.analysis.agreement import SameWork
+from paceline.analysis.spending import FIRST_LOOK
 from paceline.analysis.summary import CellSummary, Spread
+from paceline.analysis.verdict import ALPHA, MARGIN
+from paceline.analysis.verdicts import family_size
 from paceline.report.view import ComparisonView, RunView
 from paceline.spec.conditions import GIB, Policy
 from paceline.spec.suite import Comparison
@@ -217,10 +220,18 @@ def meaning(view: RunView) -> Text:
     unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome == "unproven"}
     lines += [f"Unproven: {cause}" for cause in sorted(unproven)]
     lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")
-    lines.append(
-        f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, "
-        "and launches of one engine differ by several percent; a verdict needs at least 8 blocks."
-    )
+    said = [judged.verdict for found in view.judged.values() for judged in found]
+    if any(verdict.blocks >= FIRST_LOOK for verdict in said):
+        lines.append(
+            f"Verdicts: from blocks (launches), never from steps. 'faster' and 'slower' are gaps proven to be beyond "
+            f"{MARGIN:.0%}, 'equivalent' a gap proven to be within it; the suite's {family_size(run.suite)} verdicts "
+            f"share an error of {ALPHA:.1%} a side. A rank is an interval of places, from all pairs of its table."
+        )
+    else:
+        lines.append(
+            f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, and "
+            f"launches of one engine differ by several percent; a verdict needs at least {FIRST_LOOK} blocks."
+        )
     return Text("\n".join(lines))
 
 

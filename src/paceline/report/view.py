@@ -8,6 +8,7 @@ from paceline.analysis.agreement import SameConditions, SameWork
 from paceline.analysis.exclusion import Block, excluded_blocks
 from paceline.analysis.expectations import Finding, check
 from paceline.analysis.summary import CellSummary, summarise
+from paceline.analysis.verdicts import Judged, judge_comparison
 from paceline.bench.proofs import proof_trial
 from paceline.spec.engine import EngineName
 from paceline.spec.proof import Proof
@@ -17,7 +18,7 @@ from paceline.spec.suite import Comparison
 from paceline.spec.trial import Cell, Status, Trial
 from paceline.store.run_directory import RunDirectory, TrialRecords
 
-Judged = Callable[[RunDirectory, Run, Trial], Proof]
+OutcomeOf = Callable[[RunDirectory, Run, Trial], Proof]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class RunView:
     findings: list[Finding] = field(default_factory=list)
     excluded: dict[Block, list[str]] = field(default_factory=dict)
     """Blocks that do not count, and why."""
+    judged: dict[int, list[Judged]] = field(default_factory=dict)
+    """By comparison: its engines against the reference."""
 
     @property
     def cells(self) -> list[CellSummary]:
@@ -61,7 +64,7 @@ def stored_proof(directory: RunDirectory, run: Run, proof: Trial) -> Proof:  # n
 
 
 def view_run(
-    directory: RunDirectory, results: dict[str, Result] | None = None, judged: Judged | None = None
+    directory: RunDirectory, results: dict[str, Result] | None = None, judged: OutcomeOf | None = None
 ) -> RunView:
     """Read a run. What is given replaces what is stored, which is how ``verify`` sees what it should be."""
     run = directory.run()
@@ -81,8 +84,25 @@ def view_run(
             trials = [mine for mine, _ in pairs]
             ends = [end for mine in trials if (end := results[mine.trial.id].end)]
             work[cell.cell.id] = _work(directory, run, cell.cell, trials, screen, ends, judged)
+    verdicts = {i: _judged(run, results, i, c, work, conditions) for i, c in enumerate(comparisons)}
     excluded = excluded_blocks(run.plan, results)
-    return RunView(run, comparisons, work, conditions, check(run.suite, cells), excluded)
+    return RunView(run, comparisons, work, conditions, check(run.suite, cells), excluded, verdicts)
+
+
+def _judged(
+    run: Run,
+    results: dict[str, Result],
+    index: int,
+    comparison: ComparisonView,
+    work: dict[str, SameWork],
+    conditions: dict[str, SameConditions],
+) -> list[Judged]:
+    """Return verdicts on engines that are proven equal and ran under the same conditions; on nobody else."""
+    admitted = {
+        str(cell.cell.engine): work[cell.cell.id].outcome == "equal" and conditions[cell.cell.id].outcome == "same"
+        for cell in comparison.cells
+    }
+    return judge_comparison(run.suite, index, str(comparison.reference), run.plan, results, admitted)
 
 
 def _work(
@@ -92,7 +112,7 @@ def _work(
     trials: list[TrialRecords],
     screen: SameWork,
     ends: list[Proof],
-    judged: Judged,
+    judged: OutcomeOf,
 ) -> SameWork:
     proof = proof_trial(run, cell)
     if proof is None or not run.suite.proofs:

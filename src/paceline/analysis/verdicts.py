@@ -1,0 +1,138 @@
+"""The verdicts of one comparison: every engine against the reference, and ranks from all pairs (METHOD §5)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.analysis.exclusion import excluded_blocks
+from paceline.analysis.needed import blocks_needed
+from paceline.analysis.ranking import Rank, rank_intervals
+from paceline.analysis.summary import FAILURES
+from paceline.analysis.verdict import Verdict, Word, verdict
+from paceline.spec.metrics import Better
+from paceline.spec.model import Model
+from paceline.spec.records import Result
+from paceline.spec.suite import Comparison, Suite
+from paceline.spec.trial import Status, Trial
+
+Times = dict[int, float]
+"""Block to time, in whatever unit the metric has; infinite for a failure."""
+
+
+class Judged(Model):
+    """One engine of a comparison against its reference."""
+
+    engine: str
+    against: str
+    metric: str
+    verdict: Verdict
+    rank: Rank | None
+    """Among the engines that may be ranked; null before there are blocks enough."""
+    blocks_needed: int | None = None
+    """For an undecided pair: the length of a run that would probably decide, if what was seen goes on."""
+
+
+def confirmatory_metric(comparison: Comparison) -> str | None:
+    """Return the one metric that verdicts of a comparison are about; None for one that measures no time."""
+    if comparison.evaluate:
+        return None
+    return "makespan_s" if comparison.load.many else "samples_per_s"
+
+
+def family_size(suite: Suite) -> int:
+    """Return how many engine-against-reference comparisons share the suite's error."""
+    return max(1, sum(len(c.engines) - 1 for c in suite.comparisons if confirmatory_metric(c)))
+
+
+def judge_comparison(
+    suite: Suite,
+    index: int,
+    reference: str,
+    trials: Sequence[Trial],
+    results: Mapping[str, Result],
+    admitted: Mapping[str, bool],
+) -> list[Judged]:
+    """Return one entry an admitted engine beside the reference, in the suite's order.
+
+    ``admitted``: engine to whether it is proven to do the same work under the same conditions. Without the reference's
+    own proof there is nothing to hold anybody against.
+    """
+    comparison = suite.comparisons[index]
+    metric = confirmatory_metric(comparison)
+    if metric is None or not admitted.get(reference, False):
+        return []
+    mine = [t for t in trials if t.cell.comparison == index]
+    dropped = excluded_blocks(mine, dict(results))
+    engines = [str(e) for e in comparison.engines if admitted.get(str(e), False)]
+    counted = [t for t in mine if (index, t.block) not in dropped]
+    times = {name: _times([t for t in counted if str(t.cell.engine) == name], results, metric) for name in engines}
+    ranks = _ranks(engines, times)
+    family, found = family_size(suite), []
+    for name in engines:
+        if name == reference:
+            continue
+        said = _pair(times[name], times[reference], family)
+        needed = None
+        if said.word in (Word.INCONCLUSIVE, Word.INSUFFICIENT):
+            needed = blocks_needed(_differences(times[name], times[reference]), family=family)
+        found.append(
+            Judged(
+                engine=name,
+                against=reference,
+                metric=metric,
+                verdict=said,
+                rank=ranks.get(name),
+                blocks_needed=needed,
+            )
+        )
+    return found
+
+
+def _ranks(engines: list[str], times: Mapping[str, Times]) -> dict[str, Rank]:
+    pairs = list(combinations(engines, 2))
+    found = {(one, other): _pair(times[one], times[other], len(pairs)) for one, other in pairs}
+    if any(each.word is Word.INSUFFICIENT for each in found.values()):
+        return {}
+    return rank_intervals(engines, found)
+
+
+def _pair(mine: Times, theirs: Times, family: int) -> Verdict:
+    blocks = sorted(mine.keys() & theirs.keys())
+    return verdict(
+        [_difference(mine[b], theirs[b]) for b in blocks],
+        family=family,
+        times=([mine[b] for b in blocks], [theirs[b] for b in blocks]),
+    )
+
+
+def _differences(mine: Times, theirs: Times) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.array(
+        [_difference(mine[b], theirs[b]) for b in sorted(mine.keys() & theirs.keys())]
+    )
+    decided: NDArray[np.float64] = found[~np.isnan(found)]
+    return decided
+
+
+def _difference(mine: float, theirs: float) -> float:
+    """Return ln(mine / theirs); NaN where both failed."""
+    if math.isinf(mine) or math.isinf(theirs):
+        return math.nan if mine == theirs else math.copysign(math.inf, mine - theirs)
+    return math.log(mine) - math.log(theirs)
+
+
+def _times(trials: Sequence[Trial], results: Mapping[str, Result], metric: str) -> Times:
+    """Return times by block; those in which the trial did not run, or ended through no fault of its engine, are out."""
+    found: Times = {}
+    for trial in trials:
+        result = results.get(trial.id)
+        measure = result.measures.get(metric) if result else None
+        if result is None or measure is None:
+            continue
+        if result.status in FAILURES:
+            found[trial.block] = math.inf
+        elif result.status is Status.OK and measure.value:
+            found[trial.block] = measure.value if measure.better is Better.LOWER else 1 / measure.value
+    return found
