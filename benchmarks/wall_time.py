@@ -19,7 +19,7 @@ from paceline.launchers import contract as launchers
 from paceline.launchers.contract import LoadLauncher
 from paceline.spec.records import Phase, RankRecord
 from paceline.spec.trial import Status
-from paceline.store.run_directory import RunDirectory, TrialRecords
+from paceline.store.run_directory import RunDirectory, TrialDirectory, TrialRecords
 
 PARTS = {
     "cluster": "start and stop of a framework's cluster around the jobs (our clean-up after it included)",
@@ -51,6 +51,22 @@ def main() -> None:
             directory.trial(t).records(with_arrays=False) for t in directory.run().plan if directory.trial(t).finished
         ]
         console.print(_table(path, found))
+        console.print(_proofs(directory, sum(records.ending.wall_s for records in found)))
+
+
+def _proofs(directory: RunDirectory, timed_s: float) -> str:
+    """Return what proofs of same work added, as run and for as many blocks as a suite of twelve has."""
+    folders = [TrialDirectory(path) for path in (directory.path / "proofs").glob("*") if path.is_dir()]
+    walls = {f.path.name: f.records(with_arrays=False).ending.wall_s for f in folders if f.finished}
+    engines_s = sum(wall for name, wall in walls.items() if name.startswith("proof-"))
+    alone_s = sum(walls.values()) - engines_s
+    blocks = len({t.block for t in directory.run().plan})
+    twelve_s = timed_s / blocks * 12
+    return (
+        f"proofs: {engines_s:.0f} s, and single processes {alone_s:.0f} s unless remembered; beside {timed_s:.0f} s of "
+        f"trials {engines_s / timed_s:.1%}, beside twelve such blocks {engines_s / twelve_s:.1%} "
+        f"(cold {(engines_s + alone_s) / twelve_s:.1%})"
+    )
 
 
 def _table(path: Path, trials: list[TrialRecords]) -> Table:

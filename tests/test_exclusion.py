@@ -1,5 +1,6 @@
 """Blocks that were disturbed do not count; outsiders are told from a trial's own processes."""
 
+import os
 import subprocess
 import sys
 
@@ -61,8 +62,13 @@ def outsider(own_s: float, children_s: float = 0.0, parent: int = 1, share: floa
         ({}, {(7, 0.0): outsider(2.0, share=0.25)}, 0.5),
         ({(7, 0.0): outsider(0.0), (8, 0.0): outsider(90.0, parent=7)}, {(7, 0.0): outsider(0.0, 91.0)}, 1.0),
         ({(8, 0.0): outsider(90.0)}, {}, 0.0),
+        (
+            {(7, 0.0): outsider(0.0), (8, 0.0): outsider(1.0, parent=7), (9, 0.0): outsider(5.0, 60.0, parent=8)},
+            {(7, 0.0): outsider(0.0, 68.0)},
+            2.0,
+        ),
     ],
-    ids=["goes on", "is new", "has ended and was reaped", "has ended unseen"],
+    ids=["goes on", "is new", "has ended and was reaped", "has ended unseen", "has ended with its parent"],
 )
 def test_outsiders_time_is_what_they_used_since(
     before: dict[tuple[int, float], _Outsider], after: dict[tuple[int, float], _Outsider], outside_s: float
@@ -96,3 +102,10 @@ def test_soft_conditions_are_told_and_hard_ones_part() -> None:
     other = {"intraop_threads": 2, "process_threads": 37, "other_environment": {}}
     assert differing_conditions(one, other) == ["intraop_threads: 1 / 2"]
     assert soft_differences(one, other) == ["process_threads: 14 / 37", "NCCL_ASYNC_ERROR_HANDLING: 1 / None"]
+
+
+def test_a_zombie_is_nobodys_outsider() -> None:
+    ends = subprocess.Popen([sys.executable, "-c", ""], env={TRIAL_MARKER: "mine"})
+    os.waitid(os.P_PID, ends.pid, os.WEXITED | os.WNOWAIT)  # it has ended and nobody has reaped it
+    assert ends.pid not in {pid for pid, _ in look((0,), f"{TRIAL_MARKER}=mine").outsiders}
+    ends.wait()

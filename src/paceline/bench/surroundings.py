@@ -78,7 +78,10 @@ def _outsiders(cores: tuple[int, ...], marker: str) -> list[tuple[_Key, _Outside
     for process in psutil.process_iter():
         try:
             with process.oneshot():
-                if process.pid == os.getpid() or _environment(process).get(name) == value:
+                # A zombie no longer says whose it was, and what it used will be told by who reaps it.
+                if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+                if _environment(process).get(name) == value:
                     continue
                 times, allowed = process.cpu_times(), process.cpu_affinity() or []
                 children_s = 0.0 if process.pid in ancestors else times.children_user + times.children_system
@@ -97,7 +100,7 @@ def _outsiders(cores: tuple[int, ...], marker: str) -> list[tuple[_Key, _Outside
 def _environment(process: psutil.Process) -> dict[str, str]:
     try:
         found: dict[str, str] = process.environ()
-    except (psutil.AccessDenied, psutil.ZombieProcess):
+    except psutil.AccessDenied:
         return {}  # another user's, so not ours
     return found
 
@@ -105,10 +108,14 @@ def _environment(process: psutil.Process) -> dict[str, str]:
 def _outside_s(before: dict[_Key, _Outsider], after: dict[_Key, _Outsider]) -> float:
     """Return CPU seconds of outsiders on our cores, as if each used all cores that it may use alike."""
     nothing = _Outsider(0, 0.0, 0.0, 0.0)
+    alive, parents = {pid for pid, _ in after}, {pid: outsider.parent for (pid, _), outsider in before.items()}
     vanished: dict[int, float] = {}
     for key, outsider in before.items():
-        if key not in after:  # its parent may have been given its whole life's time since
-            vanished[outsider.parent] = vanished.get(outsider.parent, 0.0) + outsider.own_s + outsider.children_s
+        if key not in after:  # who reaped it has been given its whole life's time
+            heir = outsider.parent
+            while heir in parents and heir not in alive:
+                heir = parents[heir]
+            vanished[heir] = vanished.get(heir, 0.0) + outsider.own_s + outsider.children_s
     total = 0.0
     for key, now in after.items():
         then = before.get(key, nothing)
