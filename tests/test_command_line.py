@@ -125,6 +125,32 @@ def test_an_expectation_that_does_not_hold_exits_with_1(cli: Cli) -> None:
     assert "BROKEN" in done.stdout
 
 
+def test_two_runs_are_compared_when_they_are_alike(cli: Cli) -> None:
+    suite = cli.folder / "suite.yaml"
+    suite.write_text(fake_suite("{step_s: 0.01}", engines="[fake/fake@one, fake/fake]"))
+    one, other = cli.folder / "one", cli.folder / "other"
+    for out in (one, other):
+        assert cli("run", suite, "--out", out).returncode == 0
+    found = json.loads(cli("compare", one, other, "--json").stdout)
+    assert found["kind"] == "descriptive"
+    assert [row["engine"] for row in found["cells"]] == ["fake/fake@one", "fake/fake"]
+    first, second = found["cells"]
+    assert first["ratio_to_reference"] is None
+    assert second["ratio_to_reference"] == pytest.approx(second["ratio"] / first["ratio"])
+    record = json.loads((other / "run.json").read_text())
+    record["versions"]["torch"] = "0.1"
+    (other / "run.json").write_text(json.dumps(record))
+    refused = cli("compare", one, other)
+    assert refused.returncode == 2
+    assert "versions.torch" in refused.stderr
+    assert "/ 0.1" in refused.stderr
+    for key in ("versions.torch", "versions"):
+        allowed = cli("compare", one, other, "--allow", key)
+        assert allowed.returncode == 0
+        assert "differ in versions.torch" in allowed.stdout
+    assert "do not differ in that" in cli("compare", one, other, "--allow", "machine").stderr
+
+
 def test_doctor_tells_what_it_found(cli: Cli) -> None:
     done = cli("doctor", "--json")
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
