@@ -68,7 +68,9 @@ def judge_comparison(
     dropped = excluded_blocks(mine, dict(results))
     engines = [str(e) for e in comparison.engines if admitted.get(str(e), False)]
     counted = [t for t in mine if (index, t.block) not in dropped]
-    times = {name: _times([t for t in counted if str(t.cell.engine) == name], results, metric) for name in engines}
+    times = {
+        name: times_by_block([t for t in counted if str(t.cell.engine) == name], results, metric) for name in engines
+    }
     ranks = _ranks(engines, times)
     family, found = family_size(suite), []
     for name in engines:
@@ -123,8 +125,11 @@ def _difference(mine: float, theirs: float) -> float:
     return math.log(mine) - math.log(theirs)
 
 
-def _times(trials: Sequence[Trial], results: Mapping[str, Result], metric: str) -> Times:
-    """Return times by block; those in which the trial did not run, or ended through no fault of its engine, are out."""
+def times_by_block(trials: Sequence[Trial], results: Mapping[str, Result], metric: str) -> Times:
+    """Return times (or another cost) by block, without those in which the trial did not run or was voided.
+
+    A throughput is turned into the time of a sample.
+    """
     found: Times = {}
     for trial in trials:
         result = results.get(trial.id)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from paceline.cli import compare, doctor, listing, run, show, verify
+from paceline.cli import choose, compare, doctor, listing, run, show, verify
 
 app = typer.Typer(
     name="paceline",
@@ -19,6 +19,7 @@ app.command("run")(run.run)
 app.command("show")(show.show)
 app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
+app.command("choose")(choose.choose)
 app.command("list")(listing.list_things)
 app.command("doctor")(doctor.doctor)
 

@@ -5,6 +5,7 @@ from typing import Any
 from paceline.analysis.summary import CellSummary
 from paceline.analysis.verdicts import Judged
 from paceline.report.view import RunView
+from paceline.spec.metrics import METRICS, Better
 from paceline.spec.records import SCHEMA_VERSION
 
 
@@ -32,15 +33,34 @@ def document(view: RunView) -> dict[str, Any]:
 
 
 def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
-    comparison = view.run.suite.comparisons[index]
-    plain = judged.model_dump(mode="json")
+    """Return one verdict; ratios are of the metric, a / b, as everywhere in the document."""
+    comparison, said = view.run.suite.comparisons[index], judged.verdict
+    ratio, low, high = said.ratio, said.low, said.high
+    if METRICS[judged.metric].better is Better.HIGHER:
+        ratio, low, high = _inverse(ratio), _inverse(high), _inverse(low)
     return {
-        "comparison": index,
         "category": comparison.category.value,
         "workload": comparison.workload,
-        **{key: plain[key] for key in ("engine", "against", "metric", "rank", "blocks_needed")},
-        **plain["verdict"],
+        "comparison": index,
+        "metric": judged.metric,
+        "a": judged.engine,
+        "b": judged.against,
+        "verdict": said.word.value,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "confidence": said.confidence,
+        "blocks": said.blocks,
+        "blocks_won": said.won,
+        "blocks_needed": judged.blocks_needed,
+        "rank": judged.rank.model_dump(mode="json") if judged.rank else None,
+        "margin": said.margin,
+        "note": said.note,
     }
+
+
+def _inverse(ratio: float | None) -> float | None:
+    return None if ratio is None else 1 / ratio
 
 
 def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
