@@ -10,15 +10,16 @@ import pytest
 import faulty_engines
 from paceline.analysis.interference import around_window
 from paceline.analysis.judgement import judge, judge_end
-from paceline.analysis.proof import Proven
+from paceline.analysis.proof import FLOOR, Proven, parted_training
 from paceline.bench.litter import swept
 from paceline.bench.proofs import proof_trials, reference_trial
 from paceline.bench.request import requested
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.rank.sketch import sketch
 from paceline.spec.conditions import Conditions
-from paceline.spec.proof import Proof
-from paceline.spec.records import Activity, Ending, LoadRecord, RankRecord
+from paceline.spec.proof import Part, Proof
+from paceline.spec.records import Activity, Ending, LiveSettings, LoadRecord, PartRecord, RankRecord
+from paceline.spec.suite import Recipe
 from paceline.spec.trial import Cell, Status, Trial
 from paceline.store.raw import read_arrays, read_ranks
 from paceline.store.run_directory import TrialRecords
@@ -119,6 +120,44 @@ def test_a_proof_without_its_arrays_is_unproven(recorded: Path) -> None:
     alone = recorded / faulty_engines.reference_name(cell)
     reference = Proven(read_ranks(alone), read_arrays(alone / "rank-0-proof.npz"))
     assert judge(Proven(read_ranks(recorded / name), {}), reference, cell, 8).outcome == "unproven"
+
+
+@pytest.mark.parametrize(("ulps", "parts"), [(1, False), (60, True)])
+def test_rounding_of_a_weight_of_one_is_no_fault(ulps: int, parts: bool) -> None:
+    """Adam's first update is the rate with a sign, the same in all reruns; ZeRO-3 rounds 1 - 3e-4 the other way."""
+    weights = np.ones((13, 1, 64)) - 3e-4 * np.arange(13)[:, None, None]
+    moved = weights.copy()
+    moved[1:, 0, :8] += ulps * 2.0**-24
+    live = LiveSettings(
+        world_size=1, micro_batch=1, accumulation=1, gradient_clipping=None, parameter_dtype="float32",
+        compute_dtype="float32", reduction_dtype="float32", master_dtype="float32", optimiser_state_dtype="float32",
+        optimiser="-", optimiser_settings={}, parameters_total=64, optimiser_parameters_local=64, backend=None,
+        device_type="cpu",
+    )  # fmt: skip
+
+    def proven(found: np.ndarray) -> Proven:
+        names = ("training", *(f"training-{i}" for i in range(1, 9)))
+        parts = [
+            PartRecord(
+                part=name, losses=[1.0] * 12, applied=[True] * 12, gradient_squares=[1.0] * 12,
+                weights_digests=[], samples=[], bf16_weights=False, live=live,
+            )
+            for name in names
+        ]  # fmt: skip
+        rank = RankRecord(
+            rank=0,
+            process_started_ns=0,
+            reused_process=False,
+            cores=[0],
+            phases=[],
+            proof=parts,
+            proof_tensors=["norm"],
+        )
+        return Proven([rank], {f"{name}/weights": found for name in names})
+
+    parted, worst = parted_training(proven(moved), proven(weights), 8, Part.TRAINING, Recipe.FP32)
+    assert (parted is not None) == parts
+    assert worst > FLOOR[Recipe.FP32], "it would be beyond the floor"
 
 
 def test_a_sketch_is_linear_and_keeps_norms() -> None:

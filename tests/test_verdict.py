@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import bootstrap, wilcoxon
 
 from conftest import make_cell
+from paceline.analysis.dispersion import dispersion
 from paceline.analysis.needed import blocks_needed
 from paceline.analysis.ranking import Rank, rank_intervals
 from paceline.analysis.signed_rank import interval, p_above, p_below, pseudo_median, walsh_averages
@@ -260,3 +261,21 @@ def test_what_is_not_proven_equal_is_not_judged_and_takes_no_rank() -> None:
     found = comparison_of(times, {names[0]: True, names[1]: False, names[2]: True})
     assert [(judged.engine, judged.rank) for judged in found] == [("fake/other", Rank(best=2, worst=2))]
     assert comparison_of(times, {names[0]: False, names[1]: True, names[2]: True}) == []
+
+
+def test_launches_that_vary_more_are_told_and_twins_are_not() -> None:
+    draw = np.random.default_rng(13)
+    shared = draw.normal(0, 0.05, (400, 40))  # what a block does to both engines alike
+    wrong = 0
+    for base in shared:
+        one, other = (np.exp(base + draw.normal(0, 0.03, 40)) for _ in range(2))
+        found = dispersion(one, other)
+        assert found is not None
+        wrong += found.word != ""
+    assert wrong <= 0.05 * 400 + 3 * math.sqrt(0.05 * 0.95 * 400)
+    calm, wild = np.exp(draw.normal(0, 0.02, 40)), np.exp(draw.normal(0, 0.06, 40))
+    more, less = dispersion(wild, calm), dispersion(calm, wild)
+    assert more is not None
+    assert less is not None
+    assert (more.word, less.word) == ("varies more", "varies less")
+    assert dispersion(wild[:31], calm[:31]) is None

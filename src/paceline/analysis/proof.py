@@ -101,7 +101,7 @@ def parted_gradients(mine: Proven, reference: Proven, learning_rate: float) -> P
     whole = np.linalg.norm(theirs, axis=(1, 2))[:, None]
     scale = np.maximum(np.linalg.norm(theirs, axis=2), SMALL_GRADIENT * whole)
     relative = np.linalg.norm(ours - theirs, axis=2) / scale
-    visible = 4 * _HALF_ULP * np.linalg.norm(reference.weights(Part.GRADIENTS)[:-1], axis=2) / (learning_rate * scale)
+    visible = _rounding(reference.weights(Part.GRADIENTS)) / (learning_rate * scale)
     return _first(relative, np.maximum(GRADIENT_TOLERANCE, visible), "gradient", mine.tensors)
 
 
@@ -130,9 +130,19 @@ def parted_training(
         steady = envelope <= UNSTEADY
         difference = np.where(steady, difference, 0.0)
         worst = max(worst, float(difference.max()))
-        parted = _first(difference, np.maximum(FLOOR[recipe], ENVELOPE_FACTOR * envelope), "update", mine.tensors)
+        # Adam's first update is the rate with a sign: reruns agree in it to the last bit, and another order of the same
+        # arithmetic may still round a weight of one the other way.
+        visible = _rounding(reference.weights(name)) / size
+        tolerance = np.maximum.reduce([np.full_like(visible, FLOOR[recipe]), ENVELOPE_FACTOR * envelope, visible])
+        parted = _first(difference, tolerance, "update", mine.tensors)
         found += [parted] if parted else []
     return min(found, key=lambda p: p.step, default=None), worst
+
+
+def _rounding(weights: Array) -> Array:
+    """Return how far rounding alone may part weights from others after each step: shape (steps, tensors)."""
+    norms: Array = np.linalg.norm(weights[:-1], axis=2)
+    return 4 * _HALF_ULP * norms
 
 
 def _relative(values: Array, base: Array) -> Array:

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from paceline.analysis.dispersion import Dispersion, dispersion
 from paceline.analysis.exclusion import excluded_blocks
 from paceline.analysis.needed import blocks_needed
 from paceline.analysis.ranking import Rank, rank_intervals
@@ -33,6 +34,8 @@ class Judged(Model):
     """Among the engines that may be ranked; null before there are blocks enough."""
     blocks_needed: int | None = None
     """For an undecided pair: the length of a run that would probably decide, if what was seen goes on."""
+    dispersion: Dispersion | None = None
+    """Null before there are blocks enough for it."""
 
 
 def confirmatory_metric(comparison: Comparison) -> str | None:
@@ -88,6 +91,7 @@ def judge_comparison(
                 verdict=said,
                 rank=ranks.get(name),
                 blocks_needed=needed,
+                dispersion=_dispersion(times[name], times[reference]),
             )
         )
     return found
@@ -116,6 +120,11 @@ def _differences(mine: Times, theirs: Times) -> NDArray[np.float64]:
     )
     decided: NDArray[np.float64] = found[~np.isnan(found)]
     return decided
+
+
+def _dispersion(mine: Times, theirs: Times) -> Dispersion | None:
+    blocks = sorted(mine.keys() & theirs.keys())
+    return dispersion(np.array([mine[b] for b in blocks]), np.array([theirs[b] for b in blocks]))
 
 
 def _difference(mine: float, theirs: float) -> float:

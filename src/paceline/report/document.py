@@ -53,6 +53,7 @@ def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
         "blocks": said.blocks,
         "blocks_won": said.won,
         "blocks_needed": judged.blocks_needed,
+        "dispersion": judged.dispersion.model_dump(mode="json") if judged.dispersion else None,
         "rank": judged.rank.model_dump(mode="json") if judged.rank else None,
         "margin": said.margin,
         "note": said.note,

@@ -34,7 +34,7 @@ def verdict_table(view: RunView, index: int) -> Iterator[RenderableType]:
             _interval(said),
             f"{said.won} of {said.blocks}",
             _rank(judged),
-            Text("; ".join(filter(None, [said.note, _missing(view, index, judged)]))),
+            Text("; ".join(filter(None, [said.note, _spread(judged), _missing(view, index, judged)]))),
         )
     yield table
     for cell in view.comparisons[index].cells:
@@ -55,6 +55,11 @@ def _rank(judged: Judged) -> str:
         return "-"
     best, worst = judged.rank.best, judged.rank.worst
     return f"{best}" if best == worst else f"{best}..{worst}"
+
+
+def _spread(judged: Judged) -> str:
+    found = judged.dispersion
+    return f"launches {found.word} (sd ratio {found.ratio:.2f})" if found and found.word else ""
 
 
 def _missing(view: RunView, index: int, judged: Judged) -> str:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from paceline.spec.model import Model
 
-PROOF_VERSION = 1
+PROOF_VERSION = 2
 """Raised whenever proofs or their judgement change, so that a cached reference is never that of another version."""
 
 PROOF_SEED = 20_251_111
