@@ -10,6 +10,7 @@ from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import accelerator_names, base_environment
 from paceline.spec.conditions import Conditions, Policy
 from paceline.spec.suite import Variant
+from paceline.spec.trial import LoadPlan
 
 SITE = Site(Path("/venv/bin"), "/venv/bin/python", Path("/tmp/pl-x"), {"A": "1"}, 41234)
 
@@ -94,3 +95,14 @@ def test_as_shipped_leaves_the_users_tuning_alone(monkeypatch: pytest.MonkeyPatc
 def test_glibc_takes_the_allocator_settings() -> None:
     """glibc ignores a mmap threshold above half of its 64 MiB heaps without a word."""
     assert Conditions().malloc_mmap_threshold_bytes <= 32 * 1024**2
+
+
+@pytest.mark.parametrize(("ranks", "devices", "cpus"), [(1, 4, 4), (2, 2, 2), (4, 2, 4)])
+def test_an_oversubscribed_job_finds_room_in_rays_cluster(ranks: int, devices: int, cpus: int) -> None:
+    from paceline.drivers import ray_cluster
+
+    plan = LoadPlan(
+        jobs=(), ranks=ranks, cores_per_rank=1, devices=devices, tier="cpu", conditions=Conditions(), temp_dir="/tmp",
+        events_file="-",
+    )  # fmt: skip
+    assert ray_cluster.cpus(plan) == cpus

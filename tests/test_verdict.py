@@ -25,7 +25,7 @@ from paceline.spec.trial import Status, Trial
 
 LOOKS = (8, 12, 20, 32, 50)
 DELTA = math.log1p(MARGIN)
-RUNS = 4000
+RUNS = 2500
 _DIRECTIONS = (Word.FASTER, Word.SLOWER)
 
 

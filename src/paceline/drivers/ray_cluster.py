@@ -13,17 +13,12 @@ from paceline.spec.trial import LoadPlan
 
 @contextmanager
 def cluster(plan: LoadPlan) -> Iterator[None]:
-    """Start a cluster with exactly the plan's devices, and stop it afterwards.
-
-    The number of CPUs is said, because Ray ignores affinity and some cgroup limits. Next to accelerators CPUs are no
-    resource that jobs compete for.
-    """
-    on_cpu = plan.tier == "cpu"
+    """Start a cluster with exactly the plan's devices, and stop it afterwards."""
     normalised = plan.conditions.policy is Policy.NORMALISED
     ray.init(
         address="local",
-        num_cpus=plan.devices if on_cpu else os.cpu_count(),
-        num_gpus=0 if on_cpu else plan.devices,
+        num_cpus=cpus(plan),
+        num_gpus=plan.devices if plan.tier == "gpu" else 0,
         object_store_memory=plan.conditions.object_store_bytes if normalised else None,
         include_dashboard=False,
         log_to_driver=True,
@@ -33,3 +28,12 @@ def cluster(plan: LoadPlan) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def cpus(plan: LoadPlan) -> int | None:
+    """Return how many CPUs the cluster has: said, because Ray ignores affinity and some cgroup limits.
+
+    Next to accelerators CPUs are no resource that jobs compete for. An oversubscribed job must find room for all of its
+    ranks, or Ray would wait for ever.
+    """
+    return os.cpu_count() if plan.tier == "gpu" else max(plan.devices, plan.ranks * plan.cores_per_rank)
