@@ -32,6 +32,7 @@ class Judged(Model):
     verdict: Verdict
     rank: Rank | None
     """Among the engines that may be ranked; null before there are blocks enough."""
+    reference_rank: Rank | None
     blocks_needed: int | None = None
     """For an undecided pair: the length of a run that would probably decide, if what was seen goes on."""
     dispersion: Dispersion | None = None
@@ -90,6 +91,7 @@ def judge_comparison(
                 metric=metric,
                 verdict=said,
                 rank=ranks.get(name),
+                reference_rank=ranks.get(reference),
                 blocks_needed=needed,
                 dispersion=_dispersion(times[name], times[reference]),
             )

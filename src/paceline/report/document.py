@@ -55,6 +55,7 @@ def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
         "blocks_needed": judged.blocks_needed,
         "dispersion": judged.dispersion.model_dump(mode="json") if judged.dispersion else None,
         "rank": judged.rank.model_dump(mode="json") if judged.rank else None,
+        "reference_rank": judged.reference_rank.model_dump(mode="json") if judged.reference_rank else None,
         "margin": said.margin,
         "note": said.note,
     }

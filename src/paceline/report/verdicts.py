@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from paceline.analysis.ranking import Rank
 from paceline.analysis.spending import FIRST_LOOK
 from paceline.analysis.verdict import Verdict, Word
 from paceline.analysis.verdicts import Judged
@@ -25,6 +26,7 @@ def verdict_table(view: RunView, index: int) -> Iterator[RenderableType]:
     table.add_column(f"against {first.against}", no_wrap=True)
     for title in ("verdict", "time\nratio", f"{first.verdict.confidence:.1%}\ninterval", "blocks\nwon", "rank", ""):
         table.add_column(title, overflow="fold")
+    table.add_row(first.against, "reference", "1", "", "", _rank(first.reference_rank), "")
     for judged in found:
         said = judged.verdict
         table.add_row(
@@ -33,7 +35,7 @@ def verdict_table(view: RunView, index: int) -> Iterator[RenderableType]:
             "failed" if said.ratio is None else f"{said.ratio:.3f}",
             _interval(said),
             f"{said.won} of {said.blocks}",
-            _rank(judged),
+            _rank(judged.rank),
             Text("; ".join(filter(None, [said.note, _spread(judged), _missing(view, index, judged)]))),
         )
     yield table
@@ -50,11 +52,10 @@ def _interval(said: Verdict) -> str:
     return f"{low}..{high}"
 
 
-def _rank(judged: Judged) -> str:
-    if judged.rank is None:
+def _rank(rank: Rank | None) -> str:
+    if rank is None:
         return "-"
-    best, worst = judged.rank.best, judged.rank.worst
-    return f"{best}" if best == worst else f"{best}..{worst}"
+    return f"{rank.best}" if rank.best == rank.worst else f"{rank.best}..{rank.worst}"
 
 
 def _spread(judged: Judged) -> str:
