@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from paceline.analysis.exclusion import DISTURBED
 from paceline.analysis.summary import CellSummary
 from paceline.report.tables import plain_table
 from paceline.report.view import ComparisonView, RunView, view_run
@@ -15,6 +16,7 @@ from paceline.spec.trial import Status
 from paceline.store.run_directory import RunDirectory
 
 UNTIL_TOLD = "-"
+HEADLINES = {"makespan_s": "makespan", "samples_per_s": "samples/s"}
 
 
 def normalised_sibling(directory: RunDirectory, run: Run) -> RunView | None:
@@ -78,4 +80,5 @@ def _cost(cell: CellSummary, normalised: RunView | None) -> str:
     values = [c.metrics[metric].median if c and metric in c.metrics else None for c in (cell, other)]
     if values[0] is None or not values[1]:
         return UNTIL_TOLD
-    return f"{values[0] / values[1]:.2f} x {metric.removesuffix('_s').replace('_', ' ')}"
+    disturbed = any(DISTURBED in each.flags for each in (cell, other) if each)
+    return f"{values[0] / values[1]:.2f} x {HEADLINES[metric]}{' (disturbed)' if disturbed else ''}"
