@@ -57,7 +57,7 @@ def test_a_bad_trial_fails_with_its_cause_and_the_next_goes_on(cli: Cli, setting
     bad, good = cli.document()["cells"]
     assert (bad["status"], good["status"]) == (status, "ok")
     assert said in bad["cause"]
-    assert bad["trials"] == {"ok": 0, "failed": 1, "planned": 1}
+    assert bad["trials"] == {"ok": 0, "failed": 1, "planned": 1, "excluded": 0}
     assert bad["metrics"]["samples_per_s"]["median"] is None
     assert said in done.stdout.replace("\n", " ") or said in " ".join(done.stdout.split())
 
