@@ -55,6 +55,15 @@ class Normalised(Workload):
         return nn.functional.cross_entropy(model(batch[0]), batch[1])
 
 
+class OwnLoops(DDP):
+    """Honest: as shipped, torch steps on many tensors at once. That is how, not what."""
+
+    def wrap(self, workload: Workload) -> None:
+        super().wrap(workload)
+        for group in self.optimiser.param_groups:
+            group["foreach"] = True
+
+
 class ClipsAtOne(DDP):
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:
         share = super().backward(batch, last=last)
@@ -249,6 +258,7 @@ ENGINES: dict[str, tuple[type[TorchStrategy], Cell]] = {
     "honest-by-hand": (ByHand, PLAIN),
     "honest-accumulated": (DDP, ACCUMULATED),
     "honest-normed": (DDP, NORMED),
+    "honest-own-loops": (OwnLoops, PLAIN),
     "clips": (ClipsAtOne, PLAIN),
     "learns-faster": (LearnsFaster, PLAIN),
     "decays": (Decays, PLAIN),
