@@ -53,7 +53,7 @@ def train(strategy: str, name: str, micro_batch: int, steps: int) -> None:
             model.backward(loss)
             model.step()
     if not joined:
-        # Reversed (the model outlives its gloo group), one script in some twenty never ends.
+        # With a model that outlives its gloo group this script was once seen never to end.
         del loss, model, optimiser
         dist.barrier()
         dist.destroy_process_group()
