@@ -12,11 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from paceline.bench.proofs import proof_trials, proofs
-from paceline.bench.request import requested
-from paceline.bench.trial_runner import TrialRunner
+from paceline.analysis.whole_run.view import stored_proof
+from paceline.conductor.execution.proof_runs import proof_trials, proofs
+from paceline.conductor.execution.trial_runner import TrialRunner
+from paceline.conductor.planning.request import requested
 from paceline.launchers.matrix import MATRIX
-from paceline.report.view import stored_proof
 from paceline.store.run_directory import RunDirectory
 
 COMPARISON = """

@@ -12,15 +12,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from paceline.analysis.judgement import judge
-from paceline.analysis.proof import Proven
-from paceline.bench.litter import swept
+from paceline.analysis.same_work.differences import ProofRecords
+from paceline.analysis.same_work.proof_outcome import proof_outcome
+from paceline.conductor.machine.leftovers import swept
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
-from paceline.spec.conditions import Conditions
-from paceline.spec.engine import EngineName
-from paceline.spec.proof import ProofPlan
-from paceline.spec.suite import Category, Load
-from paceline.spec.trial import Cell, Job
+from paceline.schema.conditions import Conditions
+from paceline.schema.engine import EngineName
+from paceline.schema.proof import ProofPlan
+from paceline.schema.suite import Category, Load
+from paceline.schema.trial import Cell, Job
 from paceline.store.raw import read_arrays, read_ranks
 from paceline.workloads import descriptor
 
@@ -54,7 +54,9 @@ def main() -> int:
                 sys.exit(done.stderr[-3000:])
         for strategy in strategies:
             found = [
-                judge(_read(folder, strategy, seed), _read(folder, "alone", seed), _cell(arguments.workload, 2), RERUNS)
+                proof_outcome(
+                    _read(folder, strategy, seed), _read(folder, "alone", seed), _cell(arguments.workload, 2), RERUNS
+                )
                 for seed in range(arguments.seeds)
             ]
             equal = sum(proof.outcome == "equal" for proof in found)
@@ -67,9 +69,9 @@ def main() -> int:
     return int(failed > 0)
 
 
-def _read(folder: str, who: str, seed: int) -> Proven:
+def _read(folder: str, who: str, seed: int) -> ProofRecords:
     out = Path(folder) / f"{who}-{seed}"
-    return Proven(read_ranks(out), read_arrays(out / "rank-0-proof.npz"))
+    return ProofRecords(read_ranks(out), read_arrays(out / "rank-0-proof.npz"))
 
 
 def _cell(workload: str, ranks: int) -> Cell:
@@ -87,7 +89,7 @@ def prove(folder: str, workload: str, strategies: list[str], seeds: int) -> None
     """Be the single process, or one rank of the group: every strategy at every seed, one after another."""
     import torch.distributed as dist
 
-    from paceline.rank.prover import Prover
+    from paceline.rank.proof_trial import Prover
     from paceline.rank.recorder import Recorder
     from paceline.strategies.contract import Membership
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from paceline.spec.records import RankRecord
-from paceline.spec.trial import Status
-from paceline.store.run_directory import RunDirectory, TrialRecords
+from paceline.schema.records import RankRecord
+from paceline.schema.trial import Status
+from paceline.schema.trial_records import TrialRecords
+from paceline.store.run_directory import RunDirectory
 
 BUDGET = "10m"
 TOLERANCE = 0.05

@@ -22,12 +22,12 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.bench.litter import swept
+from paceline.conductor.machine.leftovers import swept
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
-from paceline.spec.conditions import Conditions
-from paceline.spec.engine import EngineName
-from paceline.spec.suite import Category, Load
-from paceline.spec.trial import Cell, Job
+from paceline.schema.conditions import Conditions
+from paceline.schema.engine import EngineName
+from paceline.schema.suite import Category, Load
+from paceline.schema.trial import Cell, Job
 from paceline.workloads import datasets, descriptor
 
 COLUMNS = ("harness, median step", "control, median step", "harness, whole window", "control, whole window")
@@ -92,10 +92,10 @@ def _interval(values: list[float], confidence: float = 0.95) -> tuple[float, flo
 
 def rank(folder: str, blocks: int) -> None:
     """Be one rank: wrap once, then alternate windows."""
-    from paceline.rank import conditions
+    from paceline.rank import read_back
     from paceline.rank.lease import leased_cores
     from paceline.rank.loop import Feed, run_loop
-    from paceline.rank.sampling import Sampler
+    from paceline.rank.sampler import Sampler
     from paceline.strategies.contract import Membership, load_strategy
     from paceline.workloads.contract import load_workload
 
@@ -104,7 +104,7 @@ def rank(folder: str, blocks: int) -> None:
     with leased_cores(job):
         strategy = load_strategy(job, membership)
         workload = load_workload(cell.workload, "cpu", cell.dataset)
-        conditions.apply(job.conditions)
+        read_back.apply(job.conditions)
         group = strategy.join()
         strategy.wrap(workload)
         sampler = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 0, "drop")

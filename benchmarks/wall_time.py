@@ -17,8 +17,8 @@ from rich.table import Table
 
 from paceline.launchers import contract as launchers
 from paceline.launchers.contract import LoadLauncher
-from paceline.spec.records import Phase, RankRecord
-from paceline.spec.trial import Status
+from paceline.schema.records import Phase, RankRecord
+from paceline.schema.trial import Status
 from paceline.store.run_directory import RunDirectory, TrialDirectory, TrialRecords
 
 PARTS = {

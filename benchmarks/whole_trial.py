@@ -18,15 +18,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from paceline.bench.litter import make_temp_dir, remove_shared_memory, remove_temp_dir, shared_memory_names
-from paceline.bench.machine import inspect_machine
-from paceline.bench.plan import make_plan
-from paceline.bench.suites import parse_suite
-from paceline.bench.trial_runner import TrialRunner
+from paceline.conductor.execution.trial_runner import TrialRunner
+from paceline.conductor.machine.inventory import inspect_machine
+from paceline.conductor.machine.leftovers import (
+    make_temp_dir,
+    remove_shared_memory,
+    remove_temp_dir,
+    shared_memory_names,
+)
+from paceline.conductor.planning.plan import make_plan
+from paceline.conductor.planning.suites import parse_suite
 from paceline.launchers.environment import base_environment, scripts_dir
-from paceline.spec.conditions import Conditions
-from paceline.spec.ports import free_port
-from paceline.spec.trial import Status, Trial
+from paceline.net import free_port
+from paceline.schema.conditions import Conditions
+from paceline.schema.trial import Status, Trial
 from paceline.store.run_directory import TrialDirectory
 
 SUITE = """

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from paceline.spec.conditions import Conditions
-from paceline.spec.engine import EngineName
-from paceline.spec.suite import Category, Load
-from paceline.spec.trial import Cell, Job
+from paceline.schema.conditions import Conditions
+from paceline.schema.engine import EngineName
+from paceline.schema.suite import Category, Load
+from paceline.schema.trial import Cell, Job
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

@@ -15,15 +15,15 @@ import torch.distributed as dist
 from torch import nn
 
 from conftest import make_cell, make_job
-from paceline.rank.end_prover import prove_end
 from paceline.rank.loop import Feed, run_loop
-from paceline.rank.prover import Prover
+from paceline.rank.proof_at_end import prove_end
+from paceline.rank.proof_trial import Prover
 from paceline.rank.recorder import Recorder
-from paceline.rank.sampling import Sampler
-from paceline.spec.engine import EngineName
-from paceline.spec.proof import PROOF_SEED, ProofPlan
-from paceline.spec.suite import Recipe
-from paceline.spec.trial import Cell
+from paceline.rank.sampler import Sampler
+from paceline.schema.engine import EngineName
+from paceline.schema.proof import PROOF_SEED, ProofPlan
+from paceline.schema.suite import Recipe
+from paceline.schema.trial import Cell
 from paceline.store.raw import read_ranks
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.contract import Membership

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from paceline.analysis.choice import Blocks, Purpose, choose, parse_weights
-from paceline.spec.errors import RequestError
+from paceline.analysis.whole_run.choice import Blocks, Purpose, choose, parse_weights
+from paceline.errors import RequestError
 
 SPEED = {Purpose.SPEED: 1.0}
 Values = dict[str, dict[Purpose, Blocks]]

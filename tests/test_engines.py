@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from conftest import Cli
-from paceline.bench.litter import shared_memory_names
-from paceline.spec.records import RankRecord
+from paceline.conductor.machine.leftovers import shared_memory_names
+from paceline.schema.records import RankRecord
 from paceline.store.raw import read_ranks
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]

@@ -7,15 +7,15 @@ import sys
 import pytest
 
 from conftest import make_cell
-from paceline.analysis.exclusion import DISTURBED, excluded_blocks
-from paceline.analysis.interference import around_load
-from paceline.analysis.summary import summarise
-from paceline.bench.surroundings import _outside_s, _Outsider, look
-from paceline.spec.conditions import Conditions, differing_conditions, soft_differences
-from paceline.spec.engine import EngineName
-from paceline.spec.metrics import Better
-from paceline.spec.records import TRIAL_MARKER, Flag, Measure, Result, Surroundings
-from paceline.spec.trial import Status, Trial
+from paceline.analysis.one_trial.disturbance import disturbance_of_load
+from paceline.analysis.whole_run.excluded_blocks import DISTURBED, excluded_blocks
+from paceline.analysis.whole_run.summary import summarise
+from paceline.conductor.machine.background_load import _outside_s, _Outsider, look
+from paceline.schema.conditions import Conditions, differing_conditions, soft_differences
+from paceline.schema.engine import EngineName
+from paceline.schema.metrics import Better
+from paceline.schema.records import TRIAL_MARKER, BackgroundLoad, Flag, Measure, Result
+from paceline.schema.trial import Status, Trial
 
 
 def trial(engine: str, block: int) -> Trial:
@@ -87,14 +87,14 @@ def test_what_carries_the_mark_is_no_outsider() -> None:
 
 
 def test_many_jobs_are_disturbed_by_the_same_rules() -> None:
-    seen = Surroundings(
+    seen = BackgroundLoad(
         seconds=10, cores=[0, 1], steal_s=0.0, outside_s=3.0, pressure_s=None, throttled=2, memory_available_bytes=0
     )
-    assert around_load(seen).excluding == [
+    assert disturbance_of_load(seen).excluding == [
         "other processes took 15% of the window (limit 10%)",
         "cores were throttled 2 times",
     ]
-    assert around_load(seen.model_copy(update={"outside_s": 1.0, "throttled": None})).excluding == []
+    assert disturbance_of_load(seen.model_copy(update={"outside_s": 1.0, "throttled": None})).excluding == []
 
 
 def test_soft_conditions_are_told_and_hard_ones_part() -> None:

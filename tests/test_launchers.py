@@ -8,9 +8,9 @@ import pytest
 from paceline.launchers import contract
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
 from paceline.launchers.environment import accelerator_names, base_environment
-from paceline.spec.conditions import Conditions, Policy
-from paceline.spec.suite import Variant
-from paceline.spec.trial import LoadPlan
+from paceline.schema.conditions import Conditions, Policy
+from paceline.schema.suite import Variant
+from paceline.schema.trial import LoadPlan
 
 SITE = Site(Path("/venv/bin"), "/venv/bin/python", Path("/tmp/pl-x"), {"A": "1"}, 41234)
 

@@ -1,4 +1,4 @@
-"""The harness's own self-tests (METHOD §8) on a virtual clock: exact, and without waiting."""
+"""The harness's own self-tests (docs/method.md, "Self-tests") on a virtual clock: exact, and without waiting."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from conftest import make_cell, make_job
-from paceline.analysis.measures import step_durations_s, utilisation
+from paceline.analysis.one_trial.metrics import step_durations_s, utilisation
 from paceline.rank.loop import Feed, LoopRecord, run_loop
-from paceline.rank.sampling import Sampler
-from paceline.spec.suite import Peak, Variant
-from paceline.spec.trial import Cell
+from paceline.rank.sampler import Sampler
+from paceline.schema.suite import Peak, Variant
+from paceline.schema.trial import Cell
 from paceline.strategies.contract import Membership, Solo
 from paceline.strategies.fake import Fake
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from conftest import fake_suite
-from paceline.bench.machine import inspect_machine
-from paceline.bench.plan import Filters, block_order, make_plan, select
-from paceline.bench.request import seconds
-from paceline.bench.suites import built_in_suites, load_suite, override, parse_suite
-from paceline.spec import registry
-from paceline.spec.conditions import Conditions
-from paceline.spec.engine import EngineName
-from paceline.spec.errors import RequestError
-from paceline.spec.run import Machine
+from paceline import registry
+from paceline.conductor.machine.inventory import inspect_machine
+from paceline.conductor.planning.plan import Filters, block_order, make_plan, select
+from paceline.conductor.planning.request import seconds
+from paceline.conductor.planning.suites import built_in_suites, load_suite, override, parse_suite
+from paceline.errors import RequestError
+from paceline.schema.conditions import Conditions
+from paceline.schema.engine import EngineName
+from paceline.schema.run import Machine
 
 
 def machine(cores: int = 2) -> Machine:

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 import faulty_engines
-from paceline.analysis.interference import around_window
-from paceline.analysis.judgement import judge, judge_end
-from paceline.analysis.proof import FLOOR, Proven, parted_training
-from paceline.bench.litter import swept
-from paceline.bench.proofs import proof_trials, reference_trial
-from paceline.bench.request import requested
+from paceline.analysis.one_trial.disturbance import disturbance_of_window
+from paceline.analysis.same_work.differences import FLOOR, ProofRecords, first_training_difference
+from paceline.analysis.same_work.proof_outcome import end_proof_outcome, proof_outcome
+from paceline.conductor.execution.proof_runs import proof_trials, reference_trial
+from paceline.conductor.machine.leftovers import swept
+from paceline.conductor.planning.request import requested
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.rank.sketch import sketch
-from paceline.spec.conditions import Conditions
-from paceline.spec.proof import Part, Proof
-from paceline.spec.records import Activity, Ending, LiveSettings, LoadRecord, PartRecord, RankRecord
-from paceline.spec.suite import Recipe
-from paceline.spec.trial import Cell, Status, Trial
+from paceline.schema.conditions import Conditions
+from paceline.schema.proof import Part, Proof
+from paceline.schema.records import Activity, Ending, LiveSettings, LoadRecord, PartRecord, RankRecord
+from paceline.schema.suite import Recipe
+from paceline.schema.trial import Cell, Status, Trial
+from paceline.schema.trial_records import TrialRecords
 from paceline.store.raw import read_arrays, read_ranks
-from paceline.store.run_directory import TrialRecords
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
@@ -63,10 +63,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def outcome(recorded: Path, name: str) -> Proof:
     _, cell = faulty_engines.ENGINES[name]
     mine, alone = (
-        Proven(read_ranks(folder), read_arrays(folder / "rank-0-proof.npz"))
+        ProofRecords(read_ranks(folder), read_arrays(folder / "rank-0-proof.npz"))
         for folder in (recorded / name, recorded / faulty_engines.reference_name(cell))
     )
-    return judge(mine, alone, cell, faulty_engines.RERUNS)
+    return proof_outcome(mine, alone, cell, faulty_engines.RERUNS)
 
 
 @pytest.mark.parametrize("name", [name for name in faulty_engines.ENGINES if name.startswith("honest")])
@@ -88,7 +88,7 @@ def test_a_planted_fault_is_caught_and_named(recorded: Path, name: str) -> None:
 def test_the_state_at_the_end_of_a_window_is_proven(recorded: Path, name: str) -> None:
     _, cell = faulty_engines.ENDS[name]
     folder = recorded / f"end-{name}"
-    found = judge_end(ended_well(cell, read_ranks(folder), folder / "rank-0-proof.npz"))
+    found = end_proof_outcome(ended_well(cell, read_ranks(folder), folder / "rank-0-proof.npz"))
     assert found is not None
     if name == "slows-down":
         assert found.outcome == "different", "within the 12 steps of a proof trial its learning rate is right"
@@ -118,8 +118,8 @@ def test_a_proof_without_its_arrays_is_unproven(recorded: Path) -> None:
     name = "honest-ddp"
     _, cell = faulty_engines.ENGINES[name]
     alone = recorded / faulty_engines.reference_name(cell)
-    reference = Proven(read_ranks(alone), read_arrays(alone / "rank-0-proof.npz"))
-    assert judge(Proven(read_ranks(recorded / name), {}), reference, cell, 8).outcome == "unproven"
+    reference = ProofRecords(read_ranks(alone), read_arrays(alone / "rank-0-proof.npz"))
+    assert proof_outcome(ProofRecords(read_ranks(recorded / name), {}), reference, cell, 8).outcome == "unproven"
 
 
 @pytest.mark.parametrize(("ulps", "parts"), [(1, False), (60, True)])
@@ -135,7 +135,7 @@ def test_rounding_of_a_weight_of_one_is_no_fault(ulps: int, parts: bool) -> None
         device_type="cpu",
     )  # fmt: skip
 
-    def proven(found: np.ndarray) -> Proven:
+    def proven(found: np.ndarray) -> ProofRecords:
         names = ("training", *(f"training-{i}" for i in range(1, 9)))
         parts = [
             PartRecord(
@@ -153,9 +153,9 @@ def test_rounding_of_a_weight_of_one_is_no_fault(ulps: int, parts: bool) -> None
             proof=parts,
             proof_tensors=["norm"],
         )
-        return Proven([rank], {f"{name}/weights": found for name in names})
+        return ProofRecords([rank], {f"{name}/weights": found for name in names})
 
-    parted, worst = parted_training(proven(moved), proven(weights), 8, Part.TRAINING, Recipe.FP32)
+    parted, worst = first_training_difference(proven(moved), proven(weights), 8, Part.TRAINING, Recipe.FP32)
     assert (parted is not None) == parts
     assert worst > FLOOR[Recipe.FP32], "it would be beyond the floor"
 
@@ -207,4 +207,4 @@ def test_a_disturbed_window_is_excluded_by_rules_fixed_beforehand(after: Activit
         rank=0, process_started_ns=0, reused_process=False, cores=[0], phases=[],
         activity=[activity(100, 0.0, 0.0), after],
     )  # fmt: skip
-    assert around_window([rank]).excluding == said
+    assert disturbance_of_window([rank]).excluding == said

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from conftest import Cli, fake_suite
-from paceline.analysis.derive import derive
-from paceline.spec.errors import RecordError
-from paceline.spec.trial import Status
+from paceline.analysis.one_trial.derive import derive
+from paceline.errors import RecordError
+from paceline.schema.trial import Status
 from paceline.store.files import read_model, write_whole
 from paceline.store.raw import json_lines, read_rank
 from paceline.store.run_directory import TrialDirectory
@@ -152,7 +152,7 @@ def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
 
 
 def test_reading_names_the_file_and_the_field(tmp_path: Path) -> None:
-    from paceline.spec.records import Ending
+    from paceline.schema.records import Ending
 
     (tmp_path / "ending.json").write_text('{"status": "ok"}')
     with pytest.raises(RecordError, match=r"ending\.json cannot be read"):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.rank.sampling import Sampler
+from paceline.rank.sampler import Sampler
 
 
 def samplers(samples: int, micro: int, accumulation: int, ranks: int, incomplete: str = "drop") -> list[Sampler]:

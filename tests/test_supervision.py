@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from conftest import Cli, fake_suite
-from paceline.bench.litter import remove_build_locks, shared_memory_names
-from paceline.bench.supervise import LOG_HEAD_BYTES, LOG_TAIL_BYTES, Child, processes_with
+from paceline.conductor.machine.leftovers import remove_build_locks, shared_memory_names
+from paceline.conductor.machine.processes import LOG_HEAD_BYTES, LOG_TAIL_BYTES, Child, processes_with
 from paceline.launchers.contract import Command
 
 

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from scipy.stats import bootstrap, wilcoxon
 
 from conftest import make_cell
-from paceline.analysis.dispersion import dispersion
-from paceline.analysis.needed import blocks_needed
-from paceline.analysis.ranking import Rank, rank_intervals
-from paceline.analysis.signed_rank import interval, p_above, p_below, pseudo_median, walsh_averages
-from paceline.analysis.spending import Spending, levels
-from paceline.analysis.verdict import MARGIN, Verdict, Word, verdict
-from paceline.analysis.verdicts import Judged, judge_comparison
-from paceline.spec.conditions import Conditions
-from paceline.spec.engine import EngineName
-from paceline.spec.metrics import Better
-from paceline.spec.records import Measure, Result
-from paceline.spec.suite import Category, Comparison, Suite
-from paceline.spec.trial import Status, Trial
+from paceline.analysis.statistics.blocks_needed import blocks_needed
+from paceline.analysis.statistics.dispersion import dispersion
+from paceline.analysis.statistics.error_spending import Spending, levels
+from paceline.analysis.statistics.pair_verdict import MARGIN, Verdict, Word, verdict
+from paceline.analysis.statistics.rank_intervals import RankInterval, rank_intervals
+from paceline.analysis.statistics.signed_rank import interval, p_above, p_below, pseudo_median, walsh_averages
+from paceline.analysis.whole_run.comparison_verdicts import EngineVerdict, comparison_verdicts
+from paceline.schema.conditions import Conditions
+from paceline.schema.engine import EngineName
+from paceline.schema.metrics import Better
+from paceline.schema.records import Measure, Result
+from paceline.schema.suite import Category, Comparison, Suite
+from paceline.schema.trial import Status, Trial
 
 LOOKS = (8, 12, 20, 32, 50)
 DELTA = math.log1p(MARGIN)
@@ -178,7 +178,11 @@ def test_ranks_are_intervals_whatever_the_order_of_names() -> None:
     truth = {("a", "b"): Word.FASTER, ("a", "c"): Word.FASTER, ("b", "c"): Word.INCONCLUSIVE}
     for names in permutations("abc"):
         found = rank_intervals(list(names), {engines: pair(word) for engines, word in truth.items()})
-        assert found == {"a": Rank(best=1, worst=1), "b": Rank(best=2, worst=3), "c": Rank(best=2, worst=3)}
+        assert found == {
+            "a": RankInterval(best=1, worst=1),
+            "b": RankInterval(best=2, worst=3),
+            "c": RankInterval(best=2, worst=3),
+        }
         assert found["a"].winner
 
 
@@ -219,7 +223,7 @@ def test_the_pseudo_median_agrees_with_a_bootstrap_of_itself() -> None:
     assert high == pytest.approx(resampled.confidence_interval.high, abs=0.006)
 
 
-def comparison_of(times: dict[str, list[float]], admitted: dict[str, bool] | None = None) -> list[Judged]:
+def comparison_of(times: dict[str, list[float]], admitted: dict[str, bool] | None = None) -> list[EngineVerdict]:
     """Return the verdicts of a comparison whose first engine is the reference; infinity is a failure."""
     names = [f"fake/{name}" for name in times]
     engines = tuple(EngineName.parse(name) for name in names)
@@ -239,7 +243,7 @@ def comparison_of(times: dict[str, list[float]], admitted: dict[str, bool] | Non
             results[trial.id] = Result(
                 trial_id=trial.id, status=status, cause=None, measures={"samples_per_s": measure}
             )
-    return judge_comparison(suite, 0, names[0], trials, results, admitted or dict.fromkeys(names, True))
+    return comparison_verdicts(suite, 0, names[0], trials, results, admitted or dict.fromkeys(names, True))
 
 
 def test_a_comparison_names_who_is_faster_and_ranks_all() -> None:
@@ -248,10 +252,10 @@ def test_a_comparison_names_who_is_faster_and_ranks_all() -> None:
     times = {"reference": base, "fast": base * 0.8, "twin": base * 1.0001, "fails": np.where(base > 0, math.inf, base)}
     found = {judged.engine: judged for judged in comparison_of({name: list(t) for name, t in times.items()})}
     assert [judged.verdict.word for judged in found.values()] == [Word.FASTER, Word.EQUIVALENT, Word.SLOWER]
-    assert found["fake/fast"].rank == Rank(best=1, worst=1)
+    assert found["fake/fast"].rank == RankInterval(best=1, worst=1)
     assert found["fake/fast"].verdict.ratio == pytest.approx(0.8)
-    assert found["fake/twin"].rank == Rank(best=2, worst=3)
-    assert found["fake/fails"].rank == Rank(best=4, worst=4)
+    assert found["fake/twin"].rank == RankInterval(best=2, worst=3)
+    assert found["fake/fails"].rank == RankInterval(best=4, worst=4)
     assert found["fake/fast"].verdict.confidence == pytest.approx(1 - 0.05 / 3), "three share the error"
 
 
@@ -259,7 +263,7 @@ def test_what_is_not_proven_equal_is_not_judged_and_takes_no_rank() -> None:
     times = {"reference": [1.0] * 9, "fast": [0.5] * 9, "other": [2.0] * 9}
     names = [f"fake/{name}" for name in times]
     found = comparison_of(times, {names[0]: True, names[1]: False, names[2]: True})
-    assert [(judged.engine, judged.rank) for judged in found] == [("fake/other", Rank(best=2, worst=2))]
+    assert [(judged.engine, judged.rank) for judged in found] == [("fake/other", RankInterval(best=2, worst=2))]
     assert comparison_of(times, {names[0]: False, names[1]: True, names[2]: True}) == []
 
 

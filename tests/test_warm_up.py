@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import SHARED_DATA
-from paceline.analysis.warm_up import detect
+from paceline.analysis.one_trial.warm_up import detect
 
 
 def noisy(level: float, count: int, seed: int, noise: float = 0.03) -> np.ndarray:

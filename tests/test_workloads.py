@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from paceline.spec.errors import RequestError
+from paceline.errors import RequestError
 from paceline.strategies.blueprint import parameters_on_meta
 from paceline.workloads import datasets
 from paceline.workloads.contract import load_workload

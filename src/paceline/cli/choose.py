@@ -17,20 +17,24 @@ def choose(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Say which engine to take, the runner-up, what a wrong choice costs, and what would change the answer."""
-    from paceline.analysis.choice import parse_weights
-    from paceline.report.choice import choice_text, choices
-    from paceline.report.view import view_run
+    from paceline.analysis.whole_run.choice import parse_weights
+    from paceline.analysis.whole_run.recommendation import recommendations
+    from paceline.analysis.whole_run.view import view_run
+    from paceline.report.choice_text import choice_text
     from paceline.store.run_directory import RunDirectory
 
-    directory = RunDirectory.open(run)
     weights = parse_weights(by)
-    found = choices(view_run(directory), directory, asked, weights)
+    answers = recommendations(view_run(RunDirectory.open(run)), asked, weights)
     if json:
         rows = [
-            {"category": view.comparison.category.value, "workload": view.comparison.workload, **choice.model_dump()}
-            for view, choice in found
+            {
+                "category": comparison.definition.category.value,
+                "workload": comparison.definition.workload,
+                **choice.model_dump(),
+            }
+            for comparison, choice in answers
         ]
         print_json({"by": {str(purpose): weight for purpose, weight in weights.items()}, "choices": rows})
         return
-    for view, choice in found:
-        console().print(choice_text(view, choice))
+    for comparison, choice in answers:
+        console().print(choice_text(comparison, choice))

@@ -18,38 +18,24 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Put two runs side by side; refuse unlike ones and say what differs."""
-    from paceline.analysis.two_runs import compare_cells, unlike
-    from paceline.report.two_runs import DESCRIPTIVE, two_runs_table
-    from paceline.report.view import view_run
-    from paceline.spec.errors import RequestError
+    from paceline.analysis.whole_run.two_runs import compare_cells, differing_settings, refuse_blocking
+    from paceline.analysis.whole_run.view import view_run
+    from paceline.errors import RequestError
+    from paceline.report.two_runs_table import DESCRIPTIVE, two_runs_table
     from paceline.store.run_directory import RunDirectory
 
     views = [view_run(RunDirectory.open(path)) for path in (first, second)]
-    found = unlike(views[0].run, views[1].run)
-    allowed = allow or []
-    barring = {k: v for k, v in found.items() if not any(k == a or k.startswith(f"{a}.") for a in allowed)}
-    if unknown := [a for a in allowed if not any(k == a or k.startswith(f"{a}.") for k in found)]:
-        raise RequestError(f"--allow {unknown[0]}: the runs do not differ in that; they differ in {_list(found)}")
-    if barring:
-        told = "\n".join(f"  {key}: {one} / {other}" for key, (one, other) in barring.items())
-        raise RequestError(
-            f"{first} and {second} are not alike, so their figures cannot be compared:\n{told}\n"
-            "if such a difference is the point, name it: --allow KEY"
-        )
-    rows = compare_cells((views[0].run, views[0].cells), (views[1].run, views[1].cells))
+    differences = differing_settings(views[0].run, views[1].run)
+    refuse_blocking(differences, allow or [], f"{first} and {second}")
+    rows = compare_cells((views[0].run, views[0].rows), (views[1].run, views[1].rows))
     if not rows:
         raise RequestError(f"{first} and {second} have no cell in common: compare runs of one suite")
     if json:
-        allowed_differences = {key: list(values) for key, values in found.items()}
+        allowed_differences = {key: list(values) for key, values in differences.items()}
         print_json(
             {"kind": "descriptive", "reason": DESCRIPTIVE, "differences": allowed_differences,
              "cells": [row.model_dump(mode="json") for row in rows]}
         )  # fmt: skip
         return
-    people = console()
-    people.print(two_runs_table(rows, found))
-    people.print(DESCRIPTIVE)
-
-
-def _list(found: dict[str, tuple[str, str]]) -> str:
-    return ", ".join(found) if found else "nothing"
+        console().print(two_runs_table(rows, differences))
+    console().print(DESCRIPTIVE)

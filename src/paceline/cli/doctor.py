@@ -14,12 +14,12 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Check this machine; exit 1 if a needed thing fails."""
-    from paceline.bench import diagnosis
+    from paceline.conductor.machine import doctor
 
-    people = console(stderr=True)
+    terminal = console(stderr=True)
     if fix:
-        diagnosis.prebuild_operators(lambda text: people.print(text, soft_wrap=True))
-    checks = diagnosis.diagnose()
+        doctor.prebuild_operators(lambda text: terminal.print(text, soft_wrap=True))
+    checks = doctor.diagnose()
     if json:
         print_json({"checks": [check.model_dump(mode="json") for check in checks]})
     else:

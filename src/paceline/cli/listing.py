@@ -22,7 +22,7 @@ def list_things(
     json: Annotated[bool, typer.Option("--json", help="A JSON list of objects with name, available, reason.")] = False,
 ) -> None:
     """List suites, workloads, engines or metrics."""
-    from paceline.bench import catalogue
+    from paceline.conductor.planning import catalogue
 
     rows: list[dict[str, Any]] = getattr(catalogue, things.value)()
     if json:

@@ -43,7 +43,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; a wrong request exits with 2, an unreadable record with 1, each with one message."""
-    from paceline.spec.errors import PacelineError, RequestError
+    from paceline.errors import PacelineError, RequestError
 
     try:
         app()

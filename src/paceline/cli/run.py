@@ -10,10 +10,9 @@ from paceline.cli.output import console, print_json, program
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from paceline.bench.campaign import Outcome
-    from paceline.bench.plan import Plan
-    from paceline.report.view import RunView
-    from paceline.spec.run import Run
+    from paceline.analysis.whole_run.view import RunView
+    from paceline.conductor.execution.campaign import Outcome
+    from paceline.conductor.planning.plan import Plan
     from paceline.store.run_directory import RunDirectory
 
 EXIT_FAILED = 1
@@ -39,93 +38,71 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Train a suite's workloads on its engines; print the tables."""
-    from paceline.bench import campaign, facts, request
-    from paceline.bench.progress import progress_for
+    from paceline.conductor.execution import campaign
+    from paceline.conductor.execution.progress import progress_for
+    from paceline.conductor.planning import request
+    from paceline.conductor.planning.filters import Filters
+    from paceline.conductor.planning.plan import Plan
+    from paceline.report.plan_table import opening_lines
     from paceline.store.run_directory import RunDirectory
 
     budget_s = request.seconds(budget) if budget else None
     if resume is not None:
-        directory = RunDirectory.open(resume)
-        record = request.resumed(directory, suite)
-        plan = None
+        plan = Plan.of(request.resumed_run(RunDirectory.open(resume), suite))
     else:
-        record, plan = request.requested(
-            suite,
-            engines=request.names(engines),
-            workloads=request.names(workloads),
-            category=category,
-            blocks=blocks,
-            conditions=conditions,
-            seed=seed,
-            assignments=tuple(assignments or ()),
-        )
+        filters = Filters(request.names(engines), request.names(workloads), category)
+        asked = request.Request(suite, filters, blocks, conditions, seed, tuple(assignments or ()))
+        plan = request.planned(asked)
     if dry_run:
-        _print_plan(record, plan, as_json=json)
+        _print_plan(plan, as_json=json)
         return
-    if plan is not None:
-        request.refuse_unavailable(plan)
     with campaign.exclusive_machine():
-        people = console(stderr=True) if json else console()
-        if resume is None:
-            record = facts.counted(record, people.print)
-            directory = RunDirectory.create(out or request.default_directory(record), record)
-        to_do = request.to_do(record, directory)
-        timed_s, proof_s = (sum(s for t, s in to_do if (t.proof is None) is timed) for timed in (True, False))
-        proofs = sum(trial.proof is not None for trial, _ in to_do)
-        proving = f", and {proofs} proofs of same work, about {proof_s / 60:.1f} min," if proofs else ""
-        people.print(
-            f"Suite {record.suite.name}: {len(to_do) - proofs} trials, about {timed_s / 60:.1f} min{proving} "
-            f"(estimates) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.\n"
-            f"Run directory: {directory.path}",
-            soft_wrap=True,
-        )
-        outcome = campaign.execute(record, directory, progress_for(people, to_do), budget_s)
-    _finish(directory, outcome, timed_s + proof_s, people, as_json=json)
+        terminal = console(stderr=json)
+        directory = RunDirectory.open(resume) if resume else request.begin(plan, out, terminal.print)
+        record = directory.run()
+        trials = campaign.trials_to_run(record, directory)
+        terminal.print(opening_lines(record, trials, directory.path), soft_wrap=True)
+        outcome = campaign.execute(record, directory, progress_for(terminal, trials), budget_s)
+    estimate_s = sum(seconds for _, seconds in trials)
+    _finish(directory, outcome, estimate_s, terminal, as_json=json)
+
+
+def _print_plan(plan: "Plan", *, as_json: bool) -> None:
+    from paceline.report.plan_table import plan_document, plan_table
+
+    if as_json:
+        print_json(plan_document(plan.suite, plan.trials, plan.unavailable, plan.notes))
+    else:
+        console().print(plan_table(plan.suite, plan.trials, plan.unavailable, plan.notes))
 
 
 def _finish(
-    directory: "RunDirectory", outcome: "Outcome", estimate_s: float, people: "Console", *, as_json: bool
+    directory: "RunDirectory", outcome: "Outcome", estimate_s: float, terminal: "Console", *, as_json: bool
 ) -> None:
     """Print what was measured and exit with the code that says how it went."""
-    from paceline.bench.campaign import Stop
+    from paceline.analysis.whole_run.validity import is_valid
+    from paceline.analysis.whole_run.view import view_run
     from paceline.cli.show import print_view
+    from paceline.conductor.execution.campaign import Stop
     from paceline.report.document import document
-    from paceline.report.view import view_run
 
     view = view_run(directory)
     if as_json:
         print_json(document(view))
     else:
-        print_view(people, view, directory)
-    _print_ending(people, view, directory.path, outcome, estimate_s)
+        print_view(terminal, view, directory)
+    _print_ending(terminal, view, directory.path, outcome, estimate_s)
     if outcome.stop is Stop.INTERRUPTED:
         raise typer.Exit(EXIT_INTERRUPTED)
     if outcome.stop is Stop.BUDGET and outcome.whole_blocks < view.run.suite.minimum_blocks:
         raise typer.Exit(EXIT_BUDGET)
-    if not _all_well(view):
+    if not is_valid(view):
         raise typer.Exit(EXIT_FAILED)
 
 
-def _all_well(view: "RunView") -> bool:
-    """Expectations must hold; a trial may only fail where the suite expects exactly that.
-
-    Under ``as-shipped`` engines may do different work: that is what such a run is for.
-    """
-    expected_to_fail = {
-        engine
-        for comparison in view.run.suite.comparisons
-        for engine, expectations in comparison.expect.items()
-        if any(e.status not in (None, "ok") for e in expectations)
-    }
-    failed = [c for c in view.cells if c.failed and str(c.cell.engine) not in expected_to_fail]
-    normalised = view.run.conditions.policy == "normalised"
-    different = [w for w in view.work.values() if normalised and w.outcome == "different"]
-    return not failed and not different and all(finding.holds for finding in view.findings)
-
-
-def _print_ending(people: "Console", view: "RunView", path: Path, outcome: "Outcome", estimate_s: float) -> None:
-    from paceline.bench import request
-    from paceline.bench.campaign import Stop
+def _print_ending(terminal: "Console", view: "RunView", path: Path, outcome: "Outcome", estimate_s: float) -> None:
+    from paceline.conductor.execution.campaign import Stop
+    from paceline.conductor.planning import request
 
     lines = []
     go_on = f"go on with: {program()} run --resume {path}"
@@ -139,57 +116,4 @@ def _print_ending(people: "Console", view: "RunView", path: Path, outcome: "Outc
         # This machine's own pace on quick corrects the estimate for standard.
         minutes = request.estimated_minutes("standard", view.run.conditions.policy) * outcome.wall_s / estimate_s
         lines.append(f"Next: {program()} run standard   (about {minutes:.0f} min)")
-    people.print("\n".join(lines), soft_wrap=True)
-
-
-def _print_plan(record: "Run", plan: "Plan | None", *, as_json: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from paceline.bench import estimate
-
-    unavailable = plan.unavailable if plan else {}
-    rows = [(trial, estimate.trial_s(trial)) for trial in record.plan]
-    if as_json:
-        print_json(
-            {
-                "suite": record.suite.name,
-                "trials": [
-                    {
-                        "id": t.id,
-                        "category": t.cell.category,
-                        "engine": str(t.cell.engine),
-                        "workload": t.cell.workload,
-                        "block": t.block,
-                        "estimate_s": round(s, 1),
-                    }
-                    for t, s in rows
-                ],
-                "estimate_s": round(record.estimate_s, 1),
-                "unavailable": unavailable,
-                "notes": list(record.notes),
-            }
-        )
-        return
-    people = console()
-    table = Table(title=f"Plan of suite {record.suite.name} (nothing is started)", title_justify="left", pad_edge=False)
-    for title in ("block", "category", "workload", "engine", "ranks", "jobs", "estimate s"):
-        table.add_column(title)
-    for trial, seconds in rows:
-        cell = trial.cell
-        mark = " (unavailable)" if {str(cell.engine), cell.workload} & unavailable.keys() else ""
-        table.add_row(
-            str(trial.block + 1),
-            cell.category,
-            cell.workload,
-            f"{cell.engine}{mark}",
-            str(cell.ranks),
-            str(cell.load.jobs),
-            f"{seconds:.0f}",
-        )
-    people.print(table)
-    for name, reason in unavailable.items():
-        people.print(Text(f"{name}: {reason}"))
-    for note in record.notes:
-        people.print(Text(note))
-    people.print(f"{len(rows)} trials, about {record.estimate_s / 60:.1f} min (estimate)")
+    terminal.print("\n".join(lines), soft_wrap=True)

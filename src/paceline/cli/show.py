@@ -10,7 +10,7 @@ from paceline.cli.output import console, print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from paceline.report.view import RunView
+    from paceline.analysis.whole_run.view import RunView
     from paceline.store.run_directory import RunDirectory
 
 
@@ -22,9 +22,9 @@ def show(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Print the tables of a run."""
+    from paceline.analysis.whole_run.view import view_run
     from paceline.report.document import document
-    from paceline.report.proof import proof_tables
-    from paceline.report.view import view_run
+    from paceline.report.proof_tables import proof_tables
     from paceline.store.run_directory import RunDirectory
 
     directory = RunDirectory.open(run)
@@ -37,23 +37,24 @@ def show(
         print_view(console(), view, directory)
 
 
-def print_view(people: "Console", view: "RunView", directory: "RunDirectory") -> None:
+def print_view(terminal: "Console", view: "RunView", directory: "RunDirectory") -> None:
     """Print one table a comparison, expectations if there are any, and what it all can say."""
-    from paceline.report.shipped import defaults_table, normalised_sibling
-    from paceline.report.tables import comparison_table, findings_table, meaning
-    from paceline.report.verdicts import verdict_table
+    from paceline.report.defaults_table import defaults_table, normalised_sibling
+    from paceline.report.tables import comparison_table, expectations_table, meaning
+    from paceline.report.verdict_table import verdict_table
+    from paceline.schema.conditions import Policy
 
-    shipped = view.run.conditions.policy == "as-shipped"
+    shipped = view.run.conditions.policy is Policy.AS_SHIPPED
     normalised = normalised_sibling(directory, view.run) if shipped else None
-    people.print()
+    terminal.print()
     for index, comparison in enumerate(view.comparisons):
-        people.print(comparison_table(view, comparison))
+        terminal.print(comparison_table(view, comparison))
         for part in verdict_table(view, index):
-            people.print(part)
+            terminal.print(part)
         if shipped:
-            people.print(defaults_table(view, directory, comparison, normalised))
-            people.print()
-    if (findings := findings_table(view)) is not None:
-        people.print(findings)
-    people.print(meaning(view))
-    people.print()
+            terminal.print(defaults_table(view, directory, comparison, normalised))
+            terminal.print()
+    if (expectations := expectations_table(view)) is not None:
+        terminal.print(expectations)
+    terminal.print(meaning(view))
+    terminal.print()

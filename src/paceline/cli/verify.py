@@ -20,10 +20,10 @@ def verify(
     if json:
         print_json(found.model_dump(mode="json"))
     else:
-        people = console()
+        terminal = console()
         for text in found.disagreements:
-            people.print(f"DISAGREES  {text}", markup=False, soft_wrap=True)
-        people.print(
+            terminal.print(f"DISAGREES  {text}", markup=False, soft_wrap=True)
+        terminal.print(
             f"{found.numbers} numbers of {found.trials} trials and {found.proofs} proofs of same work derived again "
             "from the raw records: "
             f"{'all agree' if not found.disagreements else f'{len(found.disagreements)} disagreements'}"

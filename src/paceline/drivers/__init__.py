@@ -1,1 +1,5 @@
-"""Programs that must import a framework outside a rank, or that stand between conductor and ranks: child processes."""
+"""Child processes that a launcher starts to run the jobs of a trial, and that may import frameworks.
+
+``ray_core``, ``ray_train`` and ``ray_tune`` submit jobs to a Ray cluster (``ray_cluster``) and write down what comes
+back (``events``); ``fake_agent`` starts the ranks of the self-tests. Launchers of the same name build their command.
+"""

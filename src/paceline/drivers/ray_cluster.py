@@ -7,8 +7,8 @@ from pathlib import Path
 
 import ray
 
-from paceline.spec.conditions import Policy
-from paceline.spec.trial import LoadPlan
+from paceline.schema.conditions import Policy
+from paceline.schema.trial import LoadPlan
 
 
 @contextmanager

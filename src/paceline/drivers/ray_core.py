@@ -10,8 +10,8 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from paceline.drivers.events import Events
 from paceline.drivers.ray_cluster import cluster
-from paceline.spec.ports import free_port
-from paceline.spec.trial import LoadPlan
+from paceline.net import free_port
+from paceline.schema.trial import LoadPlan
 
 
 def train(job_file: str, rank: int, ranks: int, port: int) -> None:
@@ -23,8 +23,8 @@ def train(job_file: str, rank: int, ranks: int, port: int) -> None:
     started_ns = perf_counter_ns()
     reused = "paceline.rank.entry" in sys.modules
 
+    from paceline.net import free_port
     from paceline.rank.entry import run_rank
-    from paceline.spec.ports import free_port
     from paceline.strategies.contract import Membership
 
     if ranks == 1:
@@ -60,7 +60,7 @@ class Jobs:
         for rank in range(ranks):
             self._jobs[task.remote(job_file, rank, ranks, port)] = job_id
         self._open[job_id] = ranks
-        self._events.write("submitted", job_id)
+        self._events.submitted(job_id)
 
     def wait(self) -> None:
         """Write down every job when the last of its ranks has come back."""
@@ -73,7 +73,7 @@ class Jobs:
                 self._errors.setdefault(job_id, f"{type(error).__name__}: {error}")
             self._open[job_id] -= 1
             if self._open[job_id] == 0:
-                self._events.write("released", job_id, error=self._errors.get(job_id))
+                self._events.released(job_id, error=self._errors.get(job_id))
                 if job_id in self._groups:
                     remove_placement_group(self._groups.pop(job_id))
 
@@ -83,7 +83,7 @@ def main(plan_path: str) -> None:
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
     with cluster(plan):
-        events.write("accepting")
+        events.accepting()
         jobs = Jobs(plan, events)
         for job in plan.jobs:
             jobs.submit(job.job_id, job.file)

@@ -9,7 +9,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from paceline.drivers.events import Events
 from paceline.drivers.ray_cluster import cluster
-from paceline.spec.trial import LoadPlan
+from paceline.schema.trial import LoadPlan
 
 
 def train(config: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ def main(plan_path: str) -> None:
     (job,) = plan.jobs
     gpu = plan.tier == "gpu"
     with cluster(plan):
-        events.write("accepting")
+        events.accepting()
         trainer = TorchTrainer(
             train,
             train_loop_config={"job_file": job.file},
@@ -54,13 +54,13 @@ def main(plan_path: str) -> None:
                 storage_path=str(Path(plan.temp_dir) / "results"), failure_config=FailureConfig(max_failures=0)
             ),
         )
-        events.write("submitted", job.job_id)
+        events.submitted(job.job_id)
         try:
             trainer.fit()
         except Exception as error:
-            events.write("released", job.job_id, error=f"{type(error).__name__}: {error}")
+            events.released(job.job_id, error=f"{type(error).__name__}: {error}")
         else:
-            events.write("released", job.job_id)
+            events.released(job.job_id)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from ray import tune
 
 from paceline.drivers.events import Events
 from paceline.drivers.ray_cluster import cluster
-from paceline.spec.trial import LoadPlan
+from paceline.schema.trial import LoadPlan
 
 
 def train(config: dict[str, Any]) -> None:
@@ -33,11 +33,11 @@ class WriteReleases(tune.Callback):  # type: ignore[misc]
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
         """Note a job that ended well."""
-        self._events.write("released", trial.config["job"]["id"])
+        self._events.released(trial.config["job"]["id"])
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
         """Note a job that failed."""
-        self._events.write("released", trial.config["job"]["id"], error="the Tune trial failed")
+        self._events.released(trial.config["job"]["id"], error="the Tune trial failed")
 
 
 def main(plan_path: str) -> None:
@@ -46,7 +46,7 @@ def main(plan_path: str) -> None:
     events = Events(plan.events_file)
     resources = {"gpu": 1} if plan.tier == "gpu" else {"cpu": plan.cores_per_rank}
     with cluster(plan):
-        events.write("accepting")
+        events.accepting()
         tuner = tune.Tuner(
             tune.with_resources(train, resources),
             param_space={"job": tune.grid_search([{"id": job.job_id, "file": job.file} for job in plan.jobs])},
@@ -55,7 +55,7 @@ def main(plan_path: str) -> None:
             ),
         )
         for job in plan.jobs:
-            events.write("submitted", job.job_id)
+            events.submitted(job.job_id)
         tuner.fit()
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from paceline import registry
 from paceline.launchers.matrix import Row
-from paceline.spec import registry
-from paceline.spec.suite import Variant
-from paceline.spec.trial import Cell
-from paceline.strategies import descriptor as strategies
-from paceline.strategies.descriptor import StrategyDescriptor
+from paceline.schema.suite import Variant
+from paceline.schema.trial import Cell
+from paceline.strategies.descriptor import StrategyDescriptor, registered_strategies, strategy_named
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,9 @@ class Launcher(ABC):
 
     def refusal(self, cell: Cell) -> str | None:
         """Return why a cell cannot run under this launcher, or None when it can. Asked before anything is started."""
-        strategy = strategies.get(cell.engine.strategy)
+        strategy = strategy_named(cell.engine.strategy)
         if not self.carries(strategy):
-            carried = ", ".join(s.name for s in strategies.registered() if self.carries(s))
+            carried = ", ".join(s.name for s in registered_strategies() if self.carries(s))
             return f"engine {cell.engine} does not exist: launcher {self.name!r} carries {carried}"
         if strategy.one_rank_only and cell.ranks > 1:
             return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
@@ -93,7 +92,7 @@ class LoadLauncher(Launcher):
         """Return the command that runs all jobs of a plan to their end."""
 
 
-def get(name: str) -> Launcher:
+def launcher_named(name: str) -> Launcher:
     """Return the launcher registered under a name. Raises RequestError, offering the nearest names."""
     launcher: Launcher = registry.load("launchers", name)()
     return launcher

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from paceline.spec.conditions import TUNING_VARIABLES, Conditions, Policy
+from paceline.schema.conditions import TUNING_VARIABLES, Conditions, Policy
 
 _FOREIGN = (
     "RANK",

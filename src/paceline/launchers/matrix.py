@@ -1,4 +1,4 @@
-"""Which built-in launcher carries which built-in strategies under which loads: the one table (DESIGN §2)."""
+"""Which built-in launcher carries which built-in strategies under which loads: the one table."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
 from paceline.launchers.matrix import MATRIX
-from paceline.spec.suite import Variant
+from paceline.schema.suite import Variant
 
 
 class PythonLauncher(JobLauncher):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
 from paceline.launchers.matrix import MATRIX
-from paceline.spec.suite import Variant
+from paceline.schema.suite import Variant
 
 FRESH = {"max_calls": 1}
 

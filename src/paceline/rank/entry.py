@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter_ns
 
-from paceline.rank import conditions, interference, memory
+from paceline.rank import background_load, memory, read_back
 from paceline.rank.lease import leased_cores, process_cores
 from paceline.rank.loop import Feed, LoopRecord, run_loop
 from paceline.rank.recorder import Recorder
-from paceline.rank.sampling import Sampler
-from paceline.spec.records import Phase, PhaseSpan, SampleCount
-from paceline.spec.trial import Job
+from paceline.rank.sampler import Sampler
+from paceline.schema.records import Phase, PhaseSpan, SampleCount
+from paceline.schema.trial import Job
 from paceline.strategies.contract import Group, Membership, Strategy, load_strategy
 from paceline.strategies.operators import built_operators
 from paceline.workloads.contract import Workload, load_workload
@@ -30,7 +30,7 @@ def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
         with leased_cores(job) as cores:
             recorder.write("cores", cores)
             if job.proof is not None:
-                from paceline.rank.prover import Prover
+                from paceline.rank.proof_trial import Prover
 
                 Prover(job, membership, recorder).run()
             else:
@@ -69,7 +69,7 @@ class Rank:
         with self._phase(Phase.IMPORT, started_ns, absent=self._no_import()):
             strategy = load_strategy(job, self.membership)
             workload = load_workload(job.cell.workload, job.cell.tier, job.cell.dataset)
-            conditions.apply(job.conditions)
+            read_back.apply(job.conditions)
         with self._phase(Phase.RENDEZVOUS, absent=self._no_rendezvous()):
             group = strategy.join()
         with self._phase(Phase.BUILD):
@@ -97,7 +97,7 @@ class Rank:
         strategy.wrap(workload)
         sampler = Sampler.of(job.cell, workload.samples, self.membership.rank, job.seed)
         workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
-        return Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
+        return Feed.of(strategy, workload, sampler, perf_counter_ns)
 
     def _edge(self, edge: str, strategy: Strategy, group: Group) -> None:
         """Read memory between phases while the other ranks wait; around the window also what the machine does."""
@@ -108,9 +108,9 @@ class Rank:
             cores = list(self.job.devices) if whole and self.job.cell.tier == "cpu" else sorted(process_cores())
             live = strategy.live()
             backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
-            found = conditions.read_back(self.job.conditions, backend, live.device_type)
+            found = read_back.read_back(self.job.conditions, backend, live.device_type)
             self.recorder.write("conditions_at_start" if edge == WINDOW_EDGES[0] else "conditions", found)
-            self.recorder.write("activity", interference.read(cores, marker))
+            self.recorder.write("activity", background_load.read(cores, marker))
         group.barrier()
 
     def _write(self, strategy: Strategy, feed: Feed, loop: LoopRecord) -> None:
@@ -129,7 +129,7 @@ class Rank:
                 padded_per_step=feed.padded_per_step,
                 dropped_per_epoch=feed.sampler.dropped_per_epoch,
                 index_digest=feed.sampler.digest,
-                first_steps=[[int(i) for taken in step for i in taken] for step in feed.first_steps],
+                first_steps=feed.consumed,
             ),
         )
         recorder.write("live", strategy.live())
@@ -141,7 +141,7 @@ class Rank:
             correct = strategy.evaluate(workload.correct, test)
             self.recorder.write("test_accuracy", correct / len(test[0]))
         if self.job.prove_end:
-            from paceline.rank.end_prover import prove_end
+            from paceline.rank.proof_at_end import prove_end
 
             prove_end(self.job, self.membership, self.recorder, strategy, workload, feed)
 

@@ -1,6 +1,6 @@
 """A rank leases a free core and pins itself to it: the framework decides when, the lease decides which core.
 
-The same code for every launcher (METHOD §9). The kernel drops a lock when its holder dies, however it dies.
+The same code serves every launcher (docs/method.md, "Conditions"). The kernel drops a lock when its holder dies, however it dies.
 """
 
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from paceline.spec.conditions import Policy
-from paceline.spec.trial import Job
+from paceline.schema.conditions import Policy
+from paceline.schema.trial import Job
 
 POLL_S = 0.002
 """Between two looks at busy cores. A rank only waits while its predecessor is still leaving."""

@@ -1,4 +1,4 @@
-"""The measured loop: first step apart, warm-up, then the timed window (METHOD §1)."""
+"""The measured loop: first step apart, warm-up, then the timed window (docs/method.md, "Time and samples")."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.rank.sampling import Sampler, StepSamples
-from paceline.spec.records import SCREENED_STEPS, Phase, PhaseSpan
+from paceline.rank.sampler import Sampler, StepSamples
+from paceline.schema.records import SCREENED_STEPS, Phase, PhaseSpan
 from paceline.strategies.contract import Group, StepOutcome, Strategy
-from paceline.workloads.contract import SampleIndices
+from paceline.workloads.contract import SampleIndices, Workload
 
 PREPARED_STEPS = 10_000
 """Steps of a window whose samples are chosen before it begins; more would only cost memory."""
@@ -36,6 +36,16 @@ class Feed:
     first_steps: list[list[SampleIndices]] = field(default_factory=list)
     """What was taken in the first ``SCREENED_STEPS`` steps, micro-batch by micro-batch."""
     _ahead: deque[StepSamples] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, strategy: Strategy, workload: Workload, sampler: Sampler, clock: Clock, first_step: int = 0) -> "Feed":
+        """Return the feed that brings a workload's samples to a strategy's device, from a step on."""
+        return cls(sampler, lambda indices: strategy.move(workload.batch(indices)), clock, chosen=first_step)
+
+    @property
+    def consumed(self) -> list[list[int]]:
+        """Global indices that the strategy took in each of the first ``SCREENED_STEPS`` steps."""
+        return [[int(index) for taken in step for index in taken] for step in self.first_steps]
 
     def prepare(self, steps: int) -> None:
         """Choose the samples of the next steps now: choosing them inside a window would be part of its figure."""

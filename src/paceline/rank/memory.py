@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from paceline.spec.records import DeviceMemory, MemorySample
+from paceline.processes import marked_processes
+from paceline.schema.records import DeviceMemory, MemorySample
 
 _KIB = 1024
 
@@ -29,19 +29,6 @@ def others_pss(marker: str) -> list[int]:
     """Return the proportional set sizes in bytes of all other processes that carry the marker."""
     others = (process for process in marked_processes(marker) if process.name != str(os.getpid()))
     return [size for process in others if (size := pss(process)) is not None]
-
-
-def marked_processes(marker: str) -> Iterator[Path]:
-    """Yield the /proc folders of all processes that carry the marker in their environment."""
-    wanted = marker.encode()
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
-            continue
-        try:
-            if wanted in (process / "environ").read_bytes().split(b"\0"):
-                yield process
-        except OSError:
-            continue  # gone, or another user's
 
 
 def pss(process: Path) -> int | None:

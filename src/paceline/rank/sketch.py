@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from paceline.spec.proof import SKETCH_WIDTH
+from paceline.schema.proof import SKETCH_WIDTH
 
 _CHUNK = 1 << 22
 _MULTIPLIER = -7_046_029_254_386_353_131

@@ -1,12 +1,12 @@
-"""``show --json``: one document whose key names are a contract (DESIGN §4)."""
+"""``show --json``: one document whose key names are a contract (README, docs/run-directory.md)."""
 
 from typing import Any
 
-from paceline.analysis.summary import CellSummary
-from paceline.analysis.verdicts import Judged
-from paceline.report.view import RunView
-from paceline.spec.metrics import METRICS, Better
-from paceline.spec.records import SCHEMA_VERSION
+from paceline.analysis.whole_run.comparison_verdicts import EngineVerdict
+from paceline.analysis.whole_run.summary import CellSummary
+from paceline.analysis.whole_run.view import RunView
+from paceline.schema.metrics import METRICS, Better
+from paceline.schema.records import SCHEMA_VERSION
 
 
 def document(view: RunView) -> dict[str, Any]:
@@ -21,9 +21,9 @@ def document(view: RunView) -> dict[str, Any]:
         "conditions": run.conditions.policy.value,
         "seed": run.seed,
         "blocks": run.suite.blocks,
-        "cells": [_cell(view, cell) for cell in view.cells],
-        "verdicts": [_verdict(view, index, judged) for index, found in view.judged.items() for judged in found],
-        "expectations": [finding.model_dump(mode="json") for finding in view.findings],
+        "cells": [_cell(view, row) for row in view.rows],
+        "verdicts": [_verdict(view, index, each) for index, found in view.verdicts.items() for each in found],
+        "expectations": [checked.model_dump(mode="json") for checked in view.expectations],
         "excluded_blocks": [
             {"comparison": comparison, "block": block, "reasons": reasons}
             for (comparison, block), reasons in view.excluded.items()
@@ -32,19 +32,19 @@ def document(view: RunView) -> dict[str, Any]:
     }
 
 
-def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
+def _verdict(view: RunView, index: int, each: EngineVerdict) -> dict[str, Any]:
     """Return one verdict; ratios are of the metric, a / b, as everywhere in the document."""
-    comparison, said = view.run.suite.comparisons[index], judged.verdict
+    comparison, said = view.run.suite.comparisons[index], each.verdict
     ratio, low, high = said.ratio, said.low, said.high
-    if METRICS[judged.metric].better is Better.HIGHER:
+    if METRICS[each.metric].better is Better.HIGHER:
         ratio, low, high = _inverse(ratio), _inverse(high), _inverse(low)
     return {
         "category": comparison.category.value,
         "workload": comparison.workload,
         "comparison": index,
-        "metric": judged.metric,
-        "a": judged.engine,
-        "b": judged.against,
+        "metric": each.metric,
+        "a": each.engine,
+        "b": each.against,
         "verdict": said.word.value,
         "ratio": ratio,
         "low": low,
@@ -52,10 +52,10 @@ def _verdict(view: RunView, index: int, judged: Judged) -> dict[str, Any]:
         "confidence": said.confidence,
         "blocks": said.blocks,
         "blocks_won": said.won,
-        "blocks_needed": judged.blocks_needed,
-        "dispersion": judged.dispersion.model_dump(mode="json") if judged.dispersion else None,
-        "rank": judged.rank.model_dump(mode="json") if judged.rank else None,
-        "reference_rank": judged.reference_rank.model_dump(mode="json") if judged.reference_rank else None,
+        "blocks_needed": each.blocks_needed,
+        "dispersion": each.dispersion.model_dump(mode="json") if each.dispersion else None,
+        "rank": each.rank.model_dump(mode="json") if each.rank else None,
+        "reference_rank": each.reference_rank.model_dump(mode="json") if each.reference_rank else None,
         "margin": said.margin,
         "note": said.note,
     }
@@ -65,8 +65,8 @@ def _inverse(ratio: float | None) -> float | None:
     return None if ratio is None else 1 / ratio
 
 
-def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
-    cell = summary.cell
+def _cell(view: RunView, row: CellSummary) -> dict[str, Any]:
+    cell = row.cell
     return {
         "id": cell.id,
         "category": cell.category.value,
@@ -83,18 +83,18 @@ def _cell(view: RunView, summary: CellSummary) -> dict[str, Any]:
         "steps": cell.steps,
         "warm_up_steps": cell.warm_up_steps,
         "load": {"jobs": cell.load.jobs, "arrival": cell.load.arrival},
-        "scheduler": summary.scheduler,
-        "status": summary.status.value if summary.status else None,
-        "cause": summary.cause,
+        "scheduler": row.scheduler,
+        "status": row.status.value if row.status else None,
+        "cause": row.cause,
         "trials": {
-            "ok": summary.ok,
-            "failed": summary.failed,
-            "planned": summary.planned,
-            "excluded": summary.excluded,
+            "ok": row.ok,
+            "failed": row.failed,
+            "planned": row.planned,
+            "excluded": row.excluded,
         },
         "same_work": view.work[cell.id].model_dump(mode="json"),
         "same_conditions": view.conditions[cell.id].model_dump(mode="json"),
-        "metrics": {name: spread.model_dump(mode="json") for name, spread in summary.metrics.items()},
-        "phases_s": summary.phases_s,
-        "flags": summary.flags,
+        "metrics": {name: spread.model_dump(mode="json") for name, spread in row.metrics.items()},
+        "phases_s": row.phases_s,
+        "flags": row.flags,
     }

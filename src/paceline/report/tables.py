@@ -8,15 +8,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from paceline.analysis.agreement import SameWork
-from paceline.analysis.spending import FIRST_LOOK
-from paceline.analysis.summary import CellSummary, Spread
-from paceline.analysis.verdict import ALPHA, MARGIN
-from paceline.analysis.verdicts import family_size
-from paceline.report.view import ComparisonView, RunView
-from paceline.spec.conditions import GIB, Policy
-from paceline.spec.suite import Comparison
-from paceline.spec.trial import Cell, Status
+from paceline.analysis.same_work.timed_trials import SameWork
+from paceline.analysis.statistics.error_spending import FIRST_LOOK
+from paceline.analysis.statistics.pair_verdict import ALPHA, MARGIN
+from paceline.analysis.whole_run.comparison_verdicts import family_size
+from paceline.analysis.whole_run.summary import CellSummary, Spread
+from paceline.analysis.whole_run.view import ComparisonView, RunView
+from paceline.schema.conditions import GIB, ConditionsOutcome, Policy
+from paceline.schema.proof import WorkOutcome
+from paceline.schema.suite import Comparison
+from paceline.schema.trial import Cell, Status
 
 Format = Callable[[float], str]
 
@@ -75,7 +76,7 @@ def plain_table() -> Table:
 
 def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableType:
     """Return the table of one comparison, with its failures below it."""
-    wanted = comparison.comparison
+    wanted = comparison.definition
     columns = _columns(wanted)
     table = plain_table()
     table.add_column("engine", no_wrap=True)
@@ -83,21 +84,20 @@ def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableTyp
         table.add_column(column.title, justify="right", overflow="fold")
     table.add_column("same\nwork", overflow="fold")
     table.add_column("same\ncond.", overflow="fold")
-    several = any(cell.planned > 1 for cell in comparison.cells)
+    several = any(row.planned > 1 for row in comparison.rows)
     if several:
         table.add_column("trials", justify="right")
-    for cell in comparison.cells:
-        row = [str(cell.cell.engine)]
-        row += _figures(cell, columns)
-        row += [_work(view.work[cell.cell.id]), view.conditions[cell.cell.id].outcome]
+    for row in comparison.rows:
+        texts = [str(row.cell.engine), *_figures(row, columns)]
+        texts += [_work(view.work[row.cell.id]), view.conditions[row.cell.id].outcome]
         if several:
-            row.append(f"{cell.ok}/{cell.planned}")
-        table.add_row(*row)
+            texts.append(f"{row.ok}/{row.planned}")
+        table.add_row(*texts)
     return Group(Text(_title(view, comparison), style="bold"), table, *_below(view, comparison), Text())
 
 
 def _work(work: SameWork) -> str:
-    if work.outcome == "equal" and work.max_relative_difference is not None:
+    if work.outcome is WorkOutcome.EQUAL and work.max_relative_difference is not None:
         return f"equal {work.max_relative_difference:.0e}".replace("e-0", "e-").removesuffix(" 0e+00")
     return work.outcome
 
@@ -109,10 +109,10 @@ def _columns(comparison: Comparison) -> tuple[Column, ...]:
 
 
 def _title(view: RunView, comparison: ComparisonView) -> str:
-    wanted = comparison.comparison
-    if not comparison.cells:
+    wanted = comparison.definition
+    if not comparison.rows:
         return wanted.category.heading
-    cell = comparison.cells[0].cell
+    cell = comparison.rows[0].cell
     ranks = f"{cell.ranks} rank{'s' if cell.ranks > 1 else ''}"
     load = f"{cell.load.jobs} jobs {cell.load.arrival}, {ranks} each" if cell.load.many else ranks
     shipped = (
@@ -126,14 +126,14 @@ def _title(view: RunView, comparison: ComparisonView) -> str:
     )
 
 
-def _figures(cell: CellSummary, columns: tuple[Column, ...]) -> Iterator[str]:
-    if cell.status is None:
+def _figures(row: CellSummary, columns: tuple[Column, ...]) -> Iterator[str]:
+    if row.status is None:
         yield from ("not run" if i == 0 else "" for i in range(len(columns)))
         return
     for index, column in enumerate(columns):
-        spread = cell.metrics.get(column.metric)
-        if index == 0 and cell.ok == 0 and (spread is None or spread.median is None):
-            yield str(cell.status).upper()
+        spread = row.metrics.get(column.metric)
+        if index == 0 and row.ok == 0 and (spread is None or spread.median is None):
+            yield str(row.status).upper()
         else:
             yield _figure(spread, column.format)
 
@@ -148,37 +148,37 @@ def _figure(spread: Spread | None, form: Format) -> str:
 
 def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
     placed = _by_message(
-        (str(cell.cell.engine), f"placed by {cell.scheduler}") for cell in comparison.cells if cell.scheduler
+        (str(row.cell.engine), f"placed by {row.scheduler}") for row in comparison.rows if row.scheduler
     )
     yield from (Text(f"{', '.join(engines)}: {message}") for message, engines in placed.items())
-    layout = comparison.cells[0].cell.layout if comparison.cells else None
+    layout = comparison.rows[0].cell.layout if comparison.rows else None
     other_layouts = _by_message(
-        (str(cell.cell.engine), _layout(cell.cell)) for cell in comparison.cells if cell.cell.layout != layout
+        (str(row.cell.engine), _layout(row.cell)) for row in comparison.rows if row.cell.layout != layout
     )
     yield from (Text(f"{', '.join(engines)}: on {message}") for message, engines in other_layouts.items())
-    for cell in comparison.cells:
-        engine = str(cell.cell.engine)
-        if cell.status not in (None, Status.OK):
-            yield Text(f"{engine} {cell.status} ({cell.failed} of {cell.planned} trials): {cell.cause}", style="red")
-        work = view.work[cell.cell.id]
-        if work.outcome == "different":
+    for row in comparison.rows:
+        engine = str(row.cell.engine)
+        if row.status not in (None, Status.OK):
+            yield Text(f"{engine} {row.status} ({row.failed} of {row.planned} trials): {row.cause}", style="red")
+        work = view.work[row.cell.id]
+        if work.outcome is WorkOutcome.DIFFERENT:
             yield Text(f"{engine}: NOT the same work: {work.cause}", style="red")
-        conditions = view.conditions[cell.cell.id]
-        if conditions.outcome == "different":
+        conditions = view.conditions[row.cell.id]
+        if conditions.outcome is ConditionsOutcome.DIFFERENT:
             yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
-    told = {note.partition(":")[0] for cell in comparison.cells for note in view.conditions[cell.cell.id].notes}
+    told = {note.partition(":")[0] for row in comparison.rows for note in view.conditions[row.cell.id].notes}
     if told:
         yield Text(
             f"Not alike, but no bar to comparing: {', '.join(sorted(told))} "
-            f"(paceline show --proof {comparison.comparison.workload})",
+            f"(paceline show --proof {comparison.definition.workload})",
             style="dim",
         )
     for (index, block), reasons in view.excluded.items():
-        if comparison.cells and index == comparison.cells[0].cell.comparison:
+        if comparison.rows and index == comparison.rows[0].cell.comparison:
             yield Text(f"block {block + 1} does not count: {'; '.join(reasons)}", style="yellow")
-    flags = _by_message((str(cell.cell.engine), text) for cell in comparison.cells for text in cell.flags.values())
+    flags = _by_message((str(row.cell.engine), text) for row in comparison.rows for text in row.flags.values())
     for text, engines in flags.items():
-        who = "all engines" if len(engines) == len(comparison.cells) > 1 else ", ".join(engines)
+        who = "all engines" if len(engines) == len(comparison.rows) > 1 else ", ".join(engines)
         yield Text(f"{who}: {text}", style="dim")
 
 
@@ -199,7 +199,7 @@ def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def meaning(view: RunView) -> Text:
     """Return what the tables can and cannot say."""
     run = view.run
-    equal = [w for w in view.work.values() if w.outcome == "equal"]
+    equal = [w for w in view.work.values() if w.outcome is WorkOutcome.EQUAL]
     lines = []
     if equal:
         lines.append(
@@ -207,20 +207,21 @@ def meaning(view: RunView) -> Text:
             "samples, gradients, losses, updates; the largest relative difference is shown), proven in trials of their "
             "own; the timed ones ran on the proven settings and do not part from each other."
         )
-    ends = [(str(c.cell.engine), w.end) for c in view.cells if (w := view.work[c.cell.id]).outcome == "equal" and w.end]
-    proven = [end for _, end in ends if end.outcome == "equal"]
+    works = [(str(row.cell.engine), view.work[row.cell.id]) for row in view.rows]
+    ends = [(engine, work.end) for engine, work in works if work.outcome is WorkOutcome.EQUAL and work.end]
+    proven = [end for _, end in ends if end.outcome is WorkOutcome.EQUAL]
     if proven:
         worst = max(end.max_relative_difference or 0.0 for end in proven)
         lines.append(
             f"At the end: of {len(proven)} of {len(equal)} 'equal' rows, the state after the first block's window took "
             f"the step that a single process takes from it (within {worst:.0e})."
         )
-    at_end = _by_message((engine, end.cause) for engine, end in ends if end.outcome == "unproven")
+    at_end = _by_message((engine, end.cause) for engine, end in ends if end.outcome is WorkOutcome.UNPROVEN)
     lines += [f"Unproven at the end: {', '.join(engines)}: {cause}" for cause, engines in at_end.items()]
-    unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome == "unproven"}
+    unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome is WorkOutcome.UNPROVEN}
     lines += [f"Unproven: {cause}" for cause in sorted(unproven)]
     lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")
-    said = [judged.verdict for found in view.judged.values() for judged in found]
+    said = [each.verdict for found in view.verdicts.values() for each in found]
     if any(verdict.blocks >= FIRST_LOOK for verdict in said):
         lines.append(
             f"Verdicts: from blocks (launches), never from steps. 'faster' and 'slower' are gaps proven to be beyond "
@@ -235,13 +236,13 @@ def meaning(view: RunView) -> Text:
     return Text("\n".join(lines))
 
 
-def findings_table(view: RunView) -> RenderableType | None:
+def expectations_table(view: RunView) -> RenderableType | None:
     """Return the suite's expectations and whether they hold, or None when it has none."""
-    if not view.findings:
+    if not view.expectations:
         return None
     table = plain_table()
     for title in ("", "engine", "expectation"):
         table.add_column(title)
-    for finding in view.findings:
-        table.add_row("holds" if finding.holds else "BROKEN", finding.engine, Text(finding.text))
+    for checked in view.expectations:
+        table.add_row("holds" if checked.holds else "BROKEN", checked.engine, Text(checked.text))
     return table

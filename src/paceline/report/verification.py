@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 
-from paceline.analysis.derive import derive
-from paceline.analysis.jobs import rank_times
-from paceline.bench.proofs import judgement, proof_trials
+from paceline.analysis.one_trial.derive import derive
+from paceline.analysis.one_trial.job_times import rank_times
+from paceline.analysis.same_work.proof_trials import proof_trials
+from paceline.analysis.whole_run.stored_proofs import derived_proof, stored_proof, stored_results
+from paceline.analysis.whole_run.view import view_run
+from paceline.errors import RecordError
 from paceline.report.document import document
-from paceline.report.view import stored_proof, stored_results, view_run
-from paceline.spec.errors import RecordError
-from paceline.spec.model import Model
-from paceline.spec.proof import Proof
-from paceline.spec.records import Result
-from paceline.spec.run import Run
-from paceline.spec.trial import Trial
-from paceline.store.run_directory import RunDirectory, TrialRecords
+from paceline.schema.model import Model
+from paceline.schema.proof import Proof
+from paceline.schema.records import Result
+from paceline.schema.run import Run
+from paceline.schema.trial import Trial
+from paceline.schema.trial_records import TrialRecords
+from paceline.store.run_directory import RunDirectory
 
 
 class Verification(Model):
@@ -47,23 +49,29 @@ def verify_run(directory: RunDirectory) -> Verification:
         found += [
             f"{trial.id}: {text}" for text in _disagreements(run, trial, records, stored[trial.id], derived[trial.id])
         ]
-    proven = [trial for trial in proof_trials(run) if directory.proof(trial).judged]
+    proven = [trial for trial in proof_trials(run) if directory.proof(trial).has_proof]
     for trial in proven:
         found += [f"{trial.id}: {text}" for text in _proof_disagreements(directory, run, trial)]
-    if not found and document(view_run(directory, stored)) != document(view_run(directory, derived, _derived_proof)):
+    if not found and document(view_run(directory, stored)) != document(
+        view_run(directory, derived, _proof_derived_again)
+    ):
         found.append("the document of the stored results is not that of the derived ones")
     numbers = sum(m.value is not None for result in stored.values() for m in result.measures.values())
     return Verification(trials=len(stored), proofs=len(proven), numbers=numbers, disagreements=found)
 
 
-def _derived_proof(directory: RunDirectory, run: Run, trial: Trial) -> Proof:
-    """Judge a proof again; one that was never judged stays so."""
-    return judgement(directory, run, trial) if directory.proof(trial).judged else stored_proof(directory, run, trial)
+def _proof_derived_again(directory: RunDirectory, run: Run, trial: Trial) -> Proof:
+    """Derive a proof's outcome again; a proof that has none stays without."""
+    return (
+        derived_proof(directory, run, trial)
+        if directory.proof(trial).has_proof
+        else stored_proof(directory, run, trial)
+    )
 
 
 def _proof_disagreements(directory: RunDirectory, run: Run, trial: Trial) -> Iterator[str]:
     try:
-        stored, derived = stored_proof(directory, run, trial), judgement(directory, run, trial)
+        stored, derived = stored_proof(directory, run, trial), derived_proof(directory, run, trial)
     except RecordError as error:
         yield str(error)
         return

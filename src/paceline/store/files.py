@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from paceline.spec.errors import RecordError
+from paceline.errors import RecordError
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from paceline.spec.errors import RecordError
-from paceline.spec.records import RankRecord
+from paceline.errors import RecordError
+from paceline.schema.records import RankRecord
 
 _LISTS = {"phase": "phases", "memory": "memory", "activity": "activity", "proof": "proof", "end_alone": "end_alone"}
 """Events that come several times, and the field that collects them."""

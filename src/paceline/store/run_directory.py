@@ -1,39 +1,23 @@
-"""Names and places of everything in a run directory (DESIGN §6), read and written in this one file."""
+"""Names and places of everything in a run directory (docs/run-directory.md), read and written in this one file."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from paceline.spec.errors import RecordError, RequestError
-from paceline.spec.model import Model
-from paceline.spec.records import SCHEMA_VERSION, Ending, JobRecord, LoadRecord, RankRecord, Result
-from paceline.spec.run import Run
-from paceline.spec.trial import Status, Trial
+from paceline.errors import RecordError, RequestError
+from paceline.schema.proof import Proof
+from paceline.schema.records import SCHEMA_VERSION, DriverEvent, Ending, JobRecord, LoadRecord, Result
+from paceline.schema.run import Run
+from paceline.schema.trial import Status, Trial
+from paceline.schema.trial_records import TrialRecords
 from paceline.store import raw
-from paceline.store.files import M, read_model, write_model, write_whole
+from paceline.store.files import read_model, write_model, write_whole
 
 REPEATED = (Status.INTERRUPTED, Status.INFRASTRUCTURE)
 """Endings that say nothing of an engine: a resumed run tries again."""
-
-
-@dataclass(frozen=True)
-class TrialRecords:
-    """The raw records of a trial, as read from its files: all that results are derived from."""
-
-    trial: Trial
-    ending: Ending
-    load: LoadRecord
-    jobs: list[JobRecord]
-    ranks: dict[int, list[RankRecord]]
-    """Job id to the records of its ranks."""
-    bounds: dict[tuple[int, int], NDArray[np.int64]]
-    """(job id, rank) to step boundaries in ns, shape (steps, 2)."""
-    proof_arrays: Mapping[str, NDArray[np.float64]]
-    """What rank 0 of job 0 kept of the weights, by name; empty where nothing was proven."""
 
 
 class TrialDirectory:
@@ -52,9 +36,13 @@ class TrialDirectory:
         return self.path / "jobs" / str(job_id)
 
     @property
-    def driver_events(self) -> Path:
+    def driver_events_file(self) -> Path:
         """Where a driver writes what it submitted and got back."""
         return self.path / "driver-events.jsonl"
+
+    def driver_events(self) -> Iterator[DriverEvent]:
+        """Yield what a driver has written so far; nothing where there is none."""
+        return (DriverEvent.model_validate(line) for line in raw.json_lines(self.driver_events_file))
 
     def begin(self, trial: Trial) -> None:
         """Make the folder and write the exact trial. What an interrupted attempt left is moved aside, never mixed."""
@@ -75,23 +63,28 @@ class TrialDirectory:
         write_model(self.path / "result.json", result)
 
     @property
-    def judged(self) -> bool:
+    def has_proof(self) -> bool:
         """Whether the outcome of a proof trial is written down."""
         return (self.path / "proof.json").exists()
 
-    def write_proof(self, proof: Model) -> None:
+    def write_proof(self, proof: Proof) -> None:
         """Write the outcome of a proof trial."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_model(self.path / "proof.json", proof)
 
-    def proof(self, kind: type[M]) -> M:
+    def proof(self) -> Proof:
         """Return the outcome of a proof trial. Raises RecordError when it is missing or unreadable."""
-        return read_model(self.path / "proof.json", kind)
+        return read_model(self.path / "proof.json", Proof)
 
     def proof_arrays(self) -> dict[str, NDArray[np.float64]]:
         """Return what rank 0 kept of the weights, empty when it proved nothing. Raises RecordError when unreadable."""
         path = self.job_dir(0) / "rank-0-proof.npz"
         return raw.read_arrays(path) if path.exists() else {}
+
+    def wall_s(self) -> float | None:
+        """Return the seconds from the trial's start to its end, clean-up included; None where nothing was written."""
+        path = self.path / "ending.json"
+        return read_model(path, Ending).wall_s if path.exists() else None
 
     def result(self) -> Result:
         """Return the stored result. Raises RecordError when it is missing or unreadable."""

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from paceline.spec.suite import Recipe
-from paceline.spec.trial import Job
+from paceline.schema.suite import Recipe
+from paceline.schema.trial import Job
 from paceline.workloads.contract import Workload
 from paceline.workloads.initial import initial_value
 

@@ -1,6 +1,6 @@
 """The built-in strategies, described without torch. Registered as entry points like anybody's."""
 
-from paceline.spec.suite import Variant
+from paceline.schema.suite import Variant
 from paceline.strategies.descriptor import StrategyDescriptor
 
 _TORCH = ("torch",)

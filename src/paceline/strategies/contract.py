@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.spec.records import DeviceMemory, LiveSettings
-from paceline.spec.trial import Job
-from paceline.strategies import descriptor
+from paceline.schema.records import DeviceMemory, LiveSettings
+from paceline.schema.trial import Job
+from paceline.strategies.descriptor import strategy_named
 from paceline.workloads.contract import Workload
 
 
@@ -146,6 +146,6 @@ class Strategy(ABC):
 
 def load_strategy(job: Job, membership: Membership) -> Strategy:
     """Import and make the strategy of a job's engine. Called inside ranks only."""
-    module, _, attribute = descriptor.get(job.cell.engine.strategy).implementation.partition(":")
+    module, _, attribute = strategy_named(job.cell.engine.strategy).implementation.partition(":")
     strategy: Strategy = getattr(import_module(module), attribute)(job, membership)
     return strategy

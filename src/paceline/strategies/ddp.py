@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from paceline.spec.conditions import Policy
-from paceline.spec.suite import Recipe
+from paceline.schema.conditions import Policy
+from paceline.schema.suite import Recipe
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.precision import parameters_to_bf16
 from paceline.strategies.torch_strategy import TorchStrategy

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from paceline.spec import registry
-from paceline.spec.errors import RequestError
-from paceline.spec.suite import Variant
+from paceline import registry
+from paceline.errors import RequestError
+from paceline.schema.suite import Variant
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class StrategyDescriptor:
     selftest_only: bool = False
 
 
-def registered() -> list[StrategyDescriptor]:
+def registered_strategies() -> list[StrategyDescriptor]:
     """Return all that can be loaded, by name; one that cannot is no reason to list none."""
     found = []
     for name in registry.names("strategies"):
         with suppress(RequestError):
-            found.append(get(name))
+            found.append(strategy_named(name))
     return found
 
 
-def get(name: str) -> StrategyDescriptor:
+def strategy_named(name: str) -> StrategyDescriptor:
     """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
     found: StrategyDescriptor = registry.load("strategies", name)
     return found

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from paceline.spec.records import DeviceMemory
-from paceline.spec.trial import Job
+from paceline.schema.records import DeviceMemory
+from paceline.schema.trial import Job
 from paceline.strategies.contract import HostClock, Membership, StepClock
 
 

@@ -1,4 +1,4 @@
-"""The fake engine of known step times (METHOD §8): tests the harness, trains nothing, imports no torch."""
+"""The fake engine of known step times (docs/method.md, "Self-tests"): tests the harness, trains nothing, imports no torch."""
 
 import errno
 import math
@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import Field
 
-from paceline.spec.model import Model
-from paceline.spec.records import LiveSettings
-from paceline.spec.trial import Job
+from paceline.schema.model import Model
+from paceline.schema.records import LiveSettings
+from paceline.schema.trial import Job
 from paceline.strategies.contract import Group, Membership, Solo, StepOutcome, Strategy
 from paceline.workloads.contract import Workload
 

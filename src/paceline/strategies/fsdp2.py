@@ -9,8 +9,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from paceline.spec.records import LiveSettings
-from paceline.spec.suite import Recipe
+from paceline.schema.records import LiveSettings
+from paceline.schema.suite import Recipe
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.torch_strategy import TorchStrategy, build_optimiser
 from paceline.workloads.contract import Workload

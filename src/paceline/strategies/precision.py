@@ -1,10 +1,10 @@
-"""The recipe ``bf16-master`` on plain PyTorch: bf16 weights with fp32 masters (METHOD §11)."""
+"""The recipe ``bf16-master`` on plain PyTorch: bf16 weights with fp32 masters (docs/method.md, "Same work")."""
 
 from typing import Any
 
 import torch
 
-from paceline.spec.suite import Recipe
+from paceline.schema.suite import Recipe
 
 
 def inputs(batch: Any, recipe: Recipe) -> Any:

@@ -1,6 +1,6 @@
 """Plain PyTorch on one rank."""
 
-from paceline.spec.suite import Recipe
+from paceline.schema.suite import Recipe
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.precision import parameters_to_bf16
 from paceline.strategies.torch_strategy import SoloTorchStrategy

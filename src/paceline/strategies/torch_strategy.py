@@ -10,10 +10,10 @@ import torch
 import torch.distributed as dist
 from torch.nn.modules.dropout import _DropoutNd
 
-from paceline.spec.conditions import Policy
-from paceline.spec.records import DeviceMemory, LiveSettings
-from paceline.spec.suite import Recipe
-from paceline.spec.trial import Job
+from paceline.schema.conditions import Policy
+from paceline.schema.records import DeviceMemory, LiveSettings
+from paceline.schema.suite import Recipe
+from paceline.schema.trial import Job
 from paceline.strategies import device, precision
 from paceline.strategies.contract import Group, Membership, Solo, StepClock, StepOutcome, Strategy
 from paceline.strategies.precision import MasterWeights

@@ -8,9 +8,9 @@ import torch
 import torch.distributed as dist
 from deepspeed.utils import safe_get_full_fp32_param, safe_get_full_optimizer_state
 
-from paceline.spec.conditions import Policy
-from paceline.spec.records import LiveSettings
-from paceline.spec.suite import Recipe
+from paceline.schema.conditions import Policy
+from paceline.schema.records import LiveSettings
+from paceline.schema.suite import Recipe
 from paceline.strategies import device
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.contract import Group, StepOutcome

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.workloads import descriptor
-from paceline.workloads.descriptor import Tier
+from paceline.workloads.descriptor import Tier, is_custom, workload_named
 
 SampleIndices = NDArray[np.int64]
 """Global sample numbers, shape (n,)."""
@@ -81,7 +80,7 @@ class Workload(ABC):
 
 def load_workload(name: str, tier: Tier, dataset: str) -> Workload:
     """Import and make a workload, registered or ``module:Class``. Called inside ranks and checks only."""
-    implementation = name if descriptor.is_own(name) else descriptor.get(name).implementation
+    implementation = name if is_custom(name) else workload_named(name).implementation
     module, _, attribute = implementation.partition(":")
     workload: Workload = getattr(import_module(module), attribute)(tier, dataset)
     return workload

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from paceline.spec.errors import RequestError, nearest
+from paceline.errors import RequestError, nearest
 
 GENERATED = "generated"
 """Numbers without meaning in the real data's shape: isolates an engine from its input."""
@@ -18,13 +18,13 @@ DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package dataset-fashion-mnist puts its files."""
 
 
-OWN_REAL, OWN_SYNTHETIC = "own", "own-synthetic"
+CUSTOM_REAL, CUSTOM_SYNTHETIC = "own", "own-synthetic"
 """Data of a user's own class, which says itself whether it is real."""
 
 
 def kind(dataset: str) -> Literal["real", "synthetic"]:
     """Return whether a data set is real."""
-    return "synthetic" if dataset in (GENERATED, OWN_SYNTHETIC) else "real"
+    return "synthetic" if dataset in (GENERATED, CUSTOM_SYNTHETIC) else "real"
 
 
 def fashion_mnist_dir() -> Path | None:
@@ -50,7 +50,7 @@ def choose(wanted: str, offered: tuple[str, ...]) -> str:
     if wanted == "auto":
         return next((name for name in offered if available(name)), offered[-1])
     name = GENERATED if wanted == "synthetic" else wanted
-    if name == GENERATED and set(offered) & {OWN_REAL, OWN_SYNTHETIC}:
+    if name == GENERATED and set(offered) & {CUSTOM_REAL, CUSTOM_SYNTHETIC}:
         raise RequestError("a class of your own has no generated twin: leave data out, or let its batches be generated")
     choices = (*dict.fromkeys((*offered, GENERATED)),)
     if name not in choices:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from paceline.spec import registry
-from paceline.spec.errors import RequestError
+from paceline import registry
 
 Tier = Literal["cpu", "gpu"]
 
@@ -17,7 +16,7 @@ class WorkloadTier:
     """Names, preferred first; the first that is on the machine is taken."""
     global_batch: int
     flops_per_sample_training: float
-    """Rough, for estimates of time before anything ran; what is reported is counted in the rank."""
+    """Rough, for estimates of time before anything ran; what is reported is counted on the model itself."""
     summary: str
 
 
@@ -33,24 +32,12 @@ class WorkloadDescriptor:
     selftest_only: bool = False
 
 
-_OWN: dict[str, WorkloadDescriptor] = {}
-
-
-def remember(descriptor: WorkloadDescriptor) -> None:
-    """Make a user's own class known under its ``module:Class``, once a child process has described it."""
-    _OWN[descriptor.name] = descriptor
-
-
-def is_own(name: str) -> bool:
+def is_custom(name: str) -> bool:
     """Return whether a workload is named by its class, ``module:Class``, instead of registered."""
     return ":" in name
 
 
-def get(name: str) -> WorkloadDescriptor:
-    """Return the descriptor of a registered name or a remembered class. Raises RequestError, offering nearest names."""
-    if is_own(name):
-        if name not in _OWN:
-            raise RequestError(f"workload {name!r} has not been described yet")
-        return _OWN[name]
+def workload_named(name: str) -> WorkloadDescriptor:
+    """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
     found: WorkloadDescriptor = registry.load("workloads", name)
     return found

@@ -1,4 +1,4 @@
-"""FLOPs of training, counted once on a plain single-process copy and shared by all engines (METHOD §10)."""
+"""FLOPs of training, counted once on a plain single-process copy and shared by all engines (docs/method.md)."""
 
 import numpy as np
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -1,0 +1,50 @@
+"""Which part of a suite is run."""
+
+from dataclasses import dataclass
+
+from paceline.errors import RequestError, nearest
+from paceline.schema.engine import EngineName
+from paceline.schema.suite import Category, Comparison, Suite
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What part of a suite to run; empty means all."""
+
+    engines: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    category: str | None = None
+
+
+def select(suite: Suite, filters: Filters) -> Suite:
+    """Return the suite with only what the filters name. Raises RequestError when a name is not in it."""
+    known_engines = {str(e) for c in suite.comparisons for e in c.engines}
+    known_workloads = {c.workload for c in suite.comparisons}
+    for name in filters.engines:
+        EngineName.parse(name)
+        if name not in known_engines:
+            raise RequestError(f"engine {name!r} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
+    for name in filters.workloads:
+        if name not in known_workloads:
+            raise RequestError(f"workload {name!r} is not in suite {suite.name!r}: {nearest(name, known_workloads)}")
+    if filters.category is not None and filters.category not in set(Category):
+        raise RequestError(f"unknown category {filters.category!r}: {nearest(filters.category, list(Category))}")
+    kept = [
+        _with_engines(comparison, filters.engines)
+        for comparison in suite.comparisons
+        if (not filters.workloads or comparison.workload in filters.workloads)
+        and (filters.category is None or comparison.category == filters.category)
+        and (not filters.engines or any(str(e) in filters.engines for e in comparison.engines))
+    ]
+    if not kept:
+        raise RequestError(f"nothing of suite {suite.name!r} is left by --engines, --workloads and --category together")
+    return suite.model_copy(update={"comparisons": tuple(kept)})
+
+
+def _with_engines(comparison: Comparison, engines: tuple[str, ...]) -> Comparison:
+    if not engines:
+        return comparison
+    kept = tuple(e for e in comparison.engines if str(e) in engines)
+    reference = comparison.reference if comparison.reference in kept else None
+    expect = {name: what for name, what in comparison.expect.items() if name in engines}
+    return comparison.model_copy(update={"engines": kept, "reference": reference, "expect": expect})

@@ -1,0 +1,5 @@
+"""What is requested and what is recorded, as pydantic models and tables; nothing here imports the rest of Paceline.
+
+Requests: ``suite``, ``engine``, ``conditions``, ``proof``, ``trial``, ``run``. Records: ``records``, ``trial_records``.
+Definitions of what is printed: ``metrics``.
+"""

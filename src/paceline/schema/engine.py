@@ -1,0 +1,43 @@
+"""An engine is launcher/strategy, optionally @variant: ``deepspeed/zero2``, ``ray-core/single@fresh``."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from paceline.errors import RequestError
+
+_ENGINE = re.compile(r"(?P<launcher>[a-z0-9-]+)/(?P<strategy>[a-z0-9-]+)(?:@(?P<variant>[a-z0-9-]+))?")
+
+
+@dataclass(frozen=True, order=True)
+class EngineName:
+    """What launches the ranks, what lays out their training state, and a named overlay of settings."""
+
+    launcher: str
+    strategy: str
+    variant: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "EngineName":
+        """Read ``launcher/strategy[@variant]``. Raises RequestError on any other form."""
+        match = _ENGINE.fullmatch(text.strip())
+        if match is None:
+            raise RequestError(f"engine {text!r} is not of the form launcher/strategy or launcher/strategy@variant")
+        return cls(match["launcher"], match["strategy"], match["variant"])
+
+    def __str__(self) -> str:
+        return f"{self.launcher}/{self.strategy}" + (f"@{self.variant}" if self.variant else "")
+
+    @property
+    def slug(self) -> str:
+        """The name as a part of a file name."""
+        return str(self).replace("/", "-").replace("@", "-")
+
+
+def _coerce(value: object) -> EngineName:
+    return value if isinstance(value, EngineName) else EngineName.parse(str(value))
+
+
+Engine = Annotated[EngineName, BeforeValidator(_coerce), PlainSerializer(str, return_type=str)]

@@ -1,0 +1,177 @@
+"""A suite: which cells to compare and how to sample them. Read from YAML, every key checked."""
+
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from paceline.schema.engine import Engine, EngineName
+from paceline.schema.model import Model
+
+
+class Category(StrEnum):
+    """The quadrants of (single-load computation, load concurrency)."""
+
+    LARGE_SCALE = "large-scale"
+    MODERATE_COMPLEXITY = "moderate-complexity"
+    HIGH_LOAD = "high-load"
+    HIGH_PERFORMANCE = "high-performance"
+
+    @property
+    def heading(self) -> str:
+        """Name and axes for people."""
+        return _TITLES[self]
+
+
+_TITLES = {
+    Category.LARGE_SCALE: "Large-Scale (heavy load, few at once)",
+    Category.MODERATE_COMPLEXITY: "Moderate Complexity (light load, few at once)",
+    Category.HIGH_LOAD: "High Load (light load, many at once)",
+    Category.HIGH_PERFORMANCE: "High-Performance (heavy load, many at once)",
+}
+
+
+class Load(Model):
+    """The jobs of a trial: how many, and how they arrive."""
+
+    jobs: int = Field(default=1, ge=1)
+    arrival: Literal["together"] = "together"
+
+    @property
+    def many(self) -> bool:
+        """Whether several jobs compete for the devices."""
+        return self.jobs > 1
+
+
+def headline_metric(load: Load) -> str:
+    """Return the metric that a verdict is about: throughput of one job, time to finish many."""
+    return "makespan_s" if load.many else "samples_per_s"
+
+
+class Peak(Model):
+    """A stated ceiling of one device, with where the figure comes from."""
+
+    flops_per_s: float | None
+    source: str
+
+
+class Expectation(Model):
+    """What a self-test must find: a metric's value, a metric that must be null, a flag, or a trial status."""
+
+    metric: str | None = None
+    value: float | None = None
+    at_least: float | None = None
+    within: float = 0.01
+    """Relative tolerance of ``value``."""
+    null: bool = False
+    flag: str | None = None
+    says: str = ""
+    """Part of the flag's message."""
+    status: str | None = None
+
+
+class Recipe(StrEnum):
+    """Precision of a training; engines are compared within one recipe only (docs/method.md, "Same work")."""
+
+    FP32 = "fp32"
+    AMP = "amp"
+    """fp32 parameters and masters, bf16 compute."""
+    BF16_MASTER = "bf16-master"
+    """bf16 weights, fp32 masters."""
+
+
+class Variant(Model):
+    """A named overlay of an engine: its framework's own settings, and what all strategies on PyTorch understand."""
+
+    settings: dict[str, Any] = {}
+    """DeepSpeed: its JSON. DDP: arguments of DistributedDataParallel. FSDP2: of fully_shard. Others: their own."""
+    settings_file: str | None = None
+    """A JSON file with such settings, relative to the suite's file; ``settings`` are laid over it."""
+    compile: bool = False
+    """Compile the model with torch.compile."""
+    recompute: bool = False
+    """Recompute the activations of the workload's layers in the backward pass."""
+    launcher: dict[str, Any] = {}
+    """What the launcher understands, e.g. Ray's ``max_calls``."""
+    cores_per_rank: int | Literal["all"] = 1
+    summary: str = ""
+
+
+GENERAL_VARIANTS = {
+    "compile": Variant(compile=True, summary="torch.compile"),
+    "recompute": Variant(recompute=True, summary="activations of the layers are recomputed"),
+}
+"""Variants of every strategy on PyTorch."""
+
+
+class Comparison(Model):
+    """One workload under one load on several engines: the cells that are compared with each other."""
+
+    title: str = ""
+    """What the comparison shows, where category and workload do not say it."""
+    category: Category
+    workload: str
+    tier: Literal["auto", "cpu", "gpu"] = "auto"
+    engines: tuple[Engine, ...] = Field(min_length=1)
+    reference: Engine | None = None
+    data: str = "auto"
+    """``auto`` (the workload's first one that is here), ``synthetic`` (its generated twin) or a data set's name."""
+    recipe: Recipe = Recipe.FP32
+    ranks: int | Literal["all"] = "all"
+    load: Load = Load()
+    accumulation: int = Field(default=1, ge=1)
+    global_batch: int | None = Field(default=None, ge=1)
+    samples: int | None = Field(default=None, ge=1)
+    """Train on the first so many samples only."""
+    incomplete_batch: Literal["drop", "pad"] = "drop"
+    warm_up_steps: int = Field(default=3, ge=0)
+    """Steps after the first one that are left out of the window. Fixed here, the same for all engines."""
+    steps: int = Field(ge=1)
+    """Steps of the timed window."""
+    evaluate: bool = False
+    """Measure test accuracy after the last step (an untimed training, never ranked)."""
+    oversubscribe: bool = False
+    """Allow more ranks than devices."""
+    timeout_s: float = Field(default=600, gt=0)
+    peak: Peak | None = None
+    expect: dict[str, tuple[Expectation, ...]] = {}
+    """Engine name to what its trials must show; a miss makes the command exit with 1."""
+
+    @property
+    def confirmatory_metric(self) -> str | None:
+        """The one metric that verdicts of the comparison are about; None for one that measures no time."""
+        return None if self.evaluate else headline_metric(self.load)
+
+    @property
+    def reference_engine(self) -> EngineName:
+        """The engine that all others are compared with: the named one, else the first."""
+        return self.reference or self.engines[0]
+
+    @model_validator(mode="after")
+    def _reference_takes_part(self) -> Self:
+        if self.reference is not None and self.reference not in self.engines:
+            raise ValueError(f"reference {self.reference} is not among the engines of the comparison")
+        names = {str(e) for e in self.engines}
+        if len(names) != len(self.engines):
+            raise ValueError("an engine is named twice")
+        if unknown := set(self.expect) - names:
+            raise ValueError(f"expect names {sorted(unknown)}, which are not among the engines")
+        return self
+
+
+class Suite(Model):
+    """Comparisons and the number of blocks that sample them."""
+
+    name: str
+    description: str
+    blocks: int = Field(default=1, ge=1)
+    minimum_blocks: int = Field(default=1, ge=1)
+    """Below this many finished blocks a run that ran out of budget exits with 124."""
+    verdicts: bool = False
+    proofs: bool = True
+    """Prove once an engine that its work is a single process's; without, every row is ``unproven``."""
+    import_path: str | None = None
+    """Folder of the suite's file, where modules of your own are looked for; set when the file is read."""
+    variants: dict[str, Variant] = {}
+    """Named overlays, used as ``launcher/strategy@name``; they take precedence over the built-in ones."""
+    comparisons: tuple[Comparison, ...] = Field(min_length=1)
