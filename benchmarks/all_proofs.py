@@ -12,10 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from paceline.analysis.whole_run.view import stored_proof
-from paceline.conductor.execution.proof_runs import proof_trials, proofs
+from paceline.analysis.same_work.proof_trials import proof_trials
+from paceline.analysis.whole_run.stored_proofs import stored_proof
+from paceline.conductor.execution.proof_runs import proofs_in_order
 from paceline.conductor.execution.trial_runner import TrialRunner
-from paceline.conductor.planning.request import requested
+from paceline.conductor.planning.request import Request, new_run, planned
 from paceline.launchers.matrix import MATRIX
 from paceline.store.run_directory import RunDirectory
 
@@ -37,10 +38,10 @@ def main() -> int:
     out = arguments.out or Path(tempfile.mkdtemp(prefix="proofs-"))
     suite = out.with_name(f"{out.name}.yaml")
     suite.write_text(_suite(arguments))
-    run, _ = requested(str(suite))
+    run = new_run(planned(Request(str(suite))), print)
     directory = RunDirectory.create(out, run)
     spent_s = {True: 0.0, False: 0.0}
-    for trial, folder in proofs(run, directory):
+    for trial, folder in proofs_in_order(run, directory):
         started = time.monotonic()
         result = TrialRunner(trial, folder, lambda _done: None).run()
         seconds = time.monotonic() - started

@@ -22,7 +22,7 @@ from paceline.schema.proof import ProofPlan
 from paceline.schema.suite import Category, Load
 from paceline.schema.trial import Cell, Job
 from paceline.store.raw import read_arrays, read_ranks
-from paceline.workloads import descriptor
+from paceline.workloads.descriptor import workload_named
 
 RERUNS = 8
 
@@ -75,7 +75,7 @@ def _read(folder: str, who: str, seed: int) -> ProofRecords:
 
 
 def _cell(workload: str, ranks: int) -> Cell:
-    tier = descriptor.get(workload).tiers["cpu"]
+    tier = workload_named(workload).tiers["cpu"]
     batch = tier.global_batch
     return Cell(
         comparison=0, category=Category.MODERATE_COMPLEXITY, workload=workload, tier="cpu", data="real",

@@ -28,7 +28,8 @@ from paceline.schema.conditions import Conditions
 from paceline.schema.engine import EngineName
 from paceline.schema.suite import Category, Load
 from paceline.schema.trial import Cell, Job
-from paceline.workloads import datasets, descriptor
+from paceline.workloads import datasets
+from paceline.workloads.descriptor import workload_named
 
 COLUMNS = ("harness, median step", "control, median step", "harness, whole window", "control, whole window")
 Times = tuple[NDArray[np.int64], int]
@@ -54,7 +55,7 @@ def main() -> None:
 
 def _measure(workload: str, strategy: str, blocks: int, steps: int) -> dict[str, list[float]]:
     ranks = 1 if strategy == "single" else 2
-    tier = descriptor.get(workload).tiers["cpu"]
+    tier = workload_named(workload).tiers["cpu"]
     with tempfile.TemporaryDirectory() as folder:
         cell = Cell(
             comparison=0, category=Category.MODERATE_COMPLEXITY, workload=workload, tier="cpu", data="real",

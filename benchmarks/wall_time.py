@@ -15,8 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from paceline.launchers import contract as launchers
-from paceline.launchers.contract import LoadLauncher
+from paceline.launchers.contract import LoadLauncher, launcher_named
 from paceline.schema.records import Phase, RankRecord
 from paceline.schema.trial import Status
 from paceline.store.run_directory import RunDirectory, TrialDirectory, TrialRecords
@@ -98,7 +97,7 @@ def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
     cluster_s = (load.accepting_ns - load.started_ns) * _NS
     end_ns = max(job.released_ns or 0 for job in records.jobs)
     slots = min(len(records.trial.slots), len(records.jobs))
-    has_cluster = isinstance(launchers.get(records.trial.cell.engine.launcher), LoadLauncher)
+    has_cluster = isinstance(launcher_named(records.trial.cell.engine.launcher), LoadLauncher)
     places_itself = has_cluster and records.trial.cell.load.many
     total: Counter[str] = Counter()
     for job in records.jobs:

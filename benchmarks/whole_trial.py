@@ -28,6 +28,7 @@ from paceline.conductor.machine.leftovers import (
 )
 from paceline.conductor.planning.plan import make_plan
 from paceline.conductor.planning.suites import parse_suite
+from paceline.conductor.planning.workload_facts import described_workloads
 from paceline.launchers.environment import base_environment, scripts_dir
 from paceline.net import free_port
 from paceline.schema.conditions import Conditions
@@ -55,7 +56,8 @@ def main() -> None:
     print(f"{arguments.workload}, {arguments.steps} steps, {arguments.pairs} pairs: seconds of a whole trial, medians")
     for engine in arguments.engines.split(","):
         text = SUITE.format(workload=arguments.workload, engine=engine, steps=arguments.steps)
-        (trial,) = make_plan(parse_suite(text, "whole-trial"), inspect_machine(), Conditions(), 0).trials
+        suite = parse_suite(text, "whole-trial")
+        (trial,) = make_plan(suite, described_workloads(suite), inspect_machine(), Conditions(), 0).trials
         _ours(trial), _bare(trial)  # warm caches
         pairs = []
         for number in range(arguments.pairs):

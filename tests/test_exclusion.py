@@ -8,13 +8,13 @@ import pytest
 
 from conftest import make_cell
 from paceline.analysis.one_trial.disturbance import disturbance_of_load
-from paceline.analysis.whole_run.excluded_blocks import DISTURBED, excluded_blocks
+from paceline.analysis.whole_run.excluded_blocks import excluded_blocks
 from paceline.analysis.whole_run.summary import summarise
-from paceline.conductor.machine.background_load import _outside_s, _Outsider, look
+from paceline.conductor.machine.background_load import OutsideProcess, outside_cpu_s, read
 from paceline.schema.conditions import Conditions, differing_conditions, soft_differences
 from paceline.schema.engine import EngineName
 from paceline.schema.metrics import Better
-from paceline.schema.records import TRIAL_MARKER, BackgroundLoad, Flag, Measure, Result
+from paceline.schema.records import TRIAL_MARKER, BackgroundLoad, Flag, FlagName, Measure, Result
 from paceline.schema.trial import Status, Trial
 
 
@@ -27,7 +27,7 @@ def trial(engine: str, block: int) -> Trial:
 
 def result(of: Trial, value: float, *, disturbed: bool) -> Result:
     measure = Measure(value=value, unit="s", better=Better.LOWER, reduction="-")
-    flags = [Flag(name=DISTURBED, message="other processes took 40%")] if disturbed else []
+    flags = [Flag(name=FlagName.DISTURBED, message="other processes took 40%")] if disturbed else []
     return Result(trial_id=of.id, status=Status.OK, cause=None, measures={"step_p50_s": measure}, flags=flags)
 
 
@@ -37,7 +37,7 @@ def test_a_disturbed_block_does_not_count_for_any_engine_of_its_comparison() -> 
         t.id: result(t, float(t.block), disturbed=(t.block == 2 and t.cell.engine.strategy == "b")) for t in trials
     }
     assert excluded_blocks(trials, results) == {(0, 2): ["fake/b: other processes took 40%"]}
-    for cell in summarise(trials, results):
+    for cell in summarise(trials, results, excluded_blocks(trials, results)):
         assert cell.metrics["step_p50_s"].max == 1.0
         assert (cell.ok, cell.planned, cell.excluded) == (2, 3, 1)
 
@@ -46,13 +46,13 @@ def test_blocks_that_are_all_disturbed_are_shown_rather_than_nothing() -> None:
     trials = [trial("a", block) for block in range(2)]
     results = {t.id: result(t, 1.0, disturbed=True) for t in trials}
     assert excluded_blocks(trials, results) == {}
-    (cell,) = summarise(trials, results)
+    (cell,) = summarise(trials, results, excluded_blocks(trials, results))
     assert cell.ok == 2
-    assert DISTURBED in cell.flags
+    assert FlagName.DISTURBED in cell.flags
 
 
-def outsider(own_s: float, children_s: float = 0.0, parent: int = 1, share: float = 1.0) -> _Outsider:
-    return _Outsider(parent=parent, own_s=own_s, children_s=children_s, share=share)
+def outsider(own_s: float, children_s: float = 0.0, parent: int = 1, share: float = 1.0) -> OutsideProcess:
+    return OutsideProcess(parent=parent, own_s=own_s, children_s=children_s, share=share)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def outsider(own_s: float, children_s: float = 0.0, parent: int = 1, share: floa
     ids=["goes on", "is new", "has ended and was reaped", "has ended unseen", "has ended with its parent"],
 )
 def test_outsiders_time_is_what_they_used_since(
-    before: dict[tuple[int, float], _Outsider], after: dict[tuple[int, float], _Outsider], outside_s: float
+    before: dict[tuple[int, float], OutsideProcess], after: dict[tuple[int, float], OutsideProcess], outside_s: float
 ) -> None:
-    assert _outside_s(before, after) == pytest.approx(outside_s)
+    assert outside_cpu_s(before, after) == pytest.approx(outside_s)
 
 
 def test_what_carries_the_mark_is_no_outsider() -> None:
@@ -81,7 +81,7 @@ def test_what_carries_the_mark_is_no_outsider() -> None:
     for environment, is_outsider in (({TRIAL_MARKER: "mine"}, False), ({TRIAL_MARKER: "another"}, True)):
         waits = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=environment)
         try:
-            assert (waits.pid in {pid for pid, _ in look((0,), marker).outsiders}) == is_outsider
+            assert (waits.pid in {pid for pid, _ in read((0,), marker).outside}) == is_outsider
         finally:
             waits.communicate(b"\n")
 
@@ -90,11 +90,11 @@ def test_many_jobs_are_disturbed_by_the_same_rules() -> None:
     seen = BackgroundLoad(
         seconds=10, cores=[0, 1], steal_s=0.0, outside_s=3.0, pressure_s=None, throttled=2, memory_available_bytes=0
     )
-    assert disturbance_of_load(seen).excluding == [
+    assert disturbance_of_load(seen).beyond_limits == [
         "other processes took 15% of the window (limit 10%)",
         "cores were throttled 2 times",
     ]
-    assert disturbance_of_load(seen.model_copy(update={"outside_s": 1.0, "throttled": None})).excluding == []
+    assert disturbance_of_load(seen.model_copy(update={"outside_s": 1.0, "throttled": None})).beyond_limits == []
 
 
 def test_soft_conditions_are_told_and_hard_ones_part() -> None:
@@ -107,5 +107,5 @@ def test_soft_conditions_are_told_and_hard_ones_part() -> None:
 def test_a_zombie_is_nobodys_outsider() -> None:
     ends = subprocess.Popen([sys.executable, "-c", ""], env={TRIAL_MARKER: "mine"})
     os.waitid(os.P_PID, ends.pid, os.WEXITED | os.WNOWAIT)  # it has ended and nobody has reaped it
-    assert ends.pid not in {pid for pid, _ in look((0,), f"{TRIAL_MARKER}=mine").outsiders}
+    assert ends.pid not in {pid for pid, _ in read((0,), f"{TRIAL_MARKER}=mine").outside}
     ends.wait()

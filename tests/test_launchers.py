@@ -16,7 +16,7 @@ SITE = Site(Path("/venv/bin"), "/venv/bin/python", Path("/tmp/pl-x"), {"A": "1"}
 
 
 def test_torchrun_is_called_as_people_call_it() -> None:
-    launcher = contract.get("torchrun")
+    launcher = contract.launcher_named("torchrun")
     assert isinstance(launcher, JobLauncher)
     command = launcher.command(Path("/run/job.json"), 2, SITE)
     assert command.argv == (
@@ -27,7 +27,7 @@ def test_torchrun_is_called_as_people_call_it() -> None:
 
 
 def test_deepspeed_names_its_port_its_size_and_no_hostfile() -> None:
-    launcher = contract.get("deepspeed")
+    launcher = contract.launcher_named("deepspeed")
     assert isinstance(launcher, JobLauncher)
     argv = launcher.command(Path("/run/job.json"), 2, SITE).argv
     assert argv[0] == "/venv/bin/deepspeed"
@@ -37,7 +37,7 @@ def test_deepspeed_names_its_port_its_size_and_no_hostfile() -> None:
 
 
 def test_deepspeed_is_told_which_accelerators_not_how_many() -> None:
-    launcher = contract.get("deepspeed")
+    launcher = contract.launcher_named("deepspeed")
     assert isinstance(launcher, JobLauncher)
     argv = launcher.command(Path("/run/job.json"), 2, replace(SITE, accelerators=("2", "5"))).argv
     assert argv[argv.index("--include") + 1] == "localhost:2,5"
@@ -61,7 +61,7 @@ def test_accelerators_are_counted_among_the_visible_ones(
     ("name", "scheduler"), [("ray-train", "Ray Train"), ("ray-core", "Ray's scheduler, worker processes reused")]
 )
 def test_ray_places_whole_loads(name: str, scheduler: str) -> None:
-    launcher = contract.get(name)
+    launcher = contract.launcher_named(name)
     assert isinstance(launcher, LoadLauncher)
     assert launcher.command(Path("/run/plan.json"), SITE).argv[-1] == "/run/plan.json"
     assert launcher.placed_by(Variant()) == scheduler

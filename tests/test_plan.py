@@ -2,28 +2,35 @@
 
 from collections import Counter
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from conftest import fake_suite
 from paceline import registry
 from paceline.conductor.machine.inventory import inspect_machine
-from paceline.conductor.planning.plan import Filters, block_order, make_plan, select
+from paceline.conductor.planning.block_order import block_order
+from paceline.conductor.planning.filters import Filters, select
+from paceline.conductor.planning.plan import Plan, make_plan
 from paceline.conductor.planning.request import seconds
 from paceline.conductor.planning.suites import built_in_suites, load_suite, override, parse_suite
+from paceline.conductor.planning.workload_facts import described_workloads
 from paceline.errors import RequestError
 from paceline.schema.conditions import Conditions
 from paceline.schema.engine import EngineName
 from paceline.schema.run import Machine
+from paceline.schema.suite import Suite
 
 
 def machine(cores: int = 2) -> Machine:
     return inspect_machine().model_copy(update={"cpu_devices": tuple(range(cores)), "gpu_names": ()})
 
 
-def plan_of(text: str, cores: int = 2) -> Any:
-    return make_plan(parse_suite(text, "test"), machine(cores), Conditions(), seed=3)
+def planned(suite: Suite, on: Machine | None = None) -> Plan:
+    return make_plan(suite, described_workloads(suite), on or machine(), Conditions(), seed=3)
+
+
+def plan_of(text: str, cores: int = 2) -> Plan:
+    return planned(parse_suite(text, "test"), machine(cores))
 
 
 @pytest.mark.parametrize("engines", [2, 3, 4, 5])
@@ -40,7 +47,7 @@ def test_block_order_balances_position_and_carry_over(engines: int) -> None:
 
 def test_engines_of_a_block_share_a_seed_and_blocks_do_not() -> None:
     suite = parse_suite(fake_suite("{}", engines="[fake/fake@one, fake/fake@other]"), "test")
-    plan = make_plan(suite.model_copy(update={"blocks": 3}), machine(), Conditions(), seed=3)
+    plan = planned(suite.model_copy(update={"blocks": 3}))
     seeds = [trial.seed for trial in plan.trials]
     assert seeds == [3000, 3000, 3001, 3001, 3002, 3002]
 
@@ -48,7 +55,7 @@ def test_engines_of_a_block_share_a_seed_and_blocks_do_not() -> None:
 @pytest.mark.parametrize("name", built_in_suites())
 def test_built_in_suites_can_be_planned(name: str) -> None:
     suite = load_suite(name)
-    plan = make_plan(suite, machine(), Conditions(), 0)
+    plan = planned(suite)
     assert len(plan.trials) == suite.blocks * sum(len(c.engines) for c in suite.comparisons)
     assert {c.category for c in load_suite("quick").comparisons} == {
         "large-scale", "moderate-complexity", "high-load", "high-performance",
@@ -66,7 +73,7 @@ def test_all_ranks_means_as_many_as_share_the_batch() -> None:
 def test_a_gpu_machine_gets_the_gpu_tier_of_the_same_suite(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "is_cpu_build", lambda _: False)
     two_gpus = machine(cores=16).model_copy(update={"gpu_names": ("a GPU", "a GPU")})
-    trials = make_plan(load_suite(name), two_gpus, Conditions(), 0).trials
+    trials = planned(load_suite(name), two_gpus).trials
     assert {trial.cell.tier for trial in trials} == {"gpu"}
     assert {trial.devices for trial in trials} == {(0, 1)}
     assert {tuple(trial.slots) for trial in trials if trial.cell.ranks == 1} == {((0,), (1,))}
@@ -76,11 +83,11 @@ def test_a_gpu_machine_gets_the_gpu_tier_of_the_same_suite(name: str, monkeypatc
 def test_a_cpu_build_of_torch_leaves_gpus_out_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "is_cpu_build", lambda _: True)
     with_gpu = machine().model_copy(update={"gpu_names": ("a GPU",)})
-    plan = make_plan(load_suite("quick"), with_gpu, Conditions(), 0)
+    plan = planned(load_suite("quick"), with_gpu)
     assert {trial.cell.tier for trial in plan.trials} == {"cpu"}
     assert "CPU build" in " ".join(plan.notes)
     with pytest.raises(RequestError, match="CPU build"):
-        make_plan(override(load_suite("quick"), ("tier=gpu",)), with_gpu, Conditions(), 0)
+        planned(override(load_suite("quick"), ("tier=gpu",)), with_gpu)
 
 
 @pytest.mark.parametrize(

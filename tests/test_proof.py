@@ -13,7 +13,7 @@ from paceline.analysis.same_work.differences import FLOOR, ProofRecords, first_t
 from paceline.analysis.same_work.proof_outcome import end_proof_outcome, proof_outcome
 from paceline.conductor.execution.proof_runs import proof_trials, reference_trial
 from paceline.conductor.machine.leftovers import swept
-from paceline.conductor.planning.request import requested
+from paceline.conductor.planning.request import Request, new_run, planned
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.rank.sketch import sketch
 from paceline.schema.conditions import Conditions
@@ -174,7 +174,7 @@ def test_a_sketch_is_linear_and_keeps_norms() -> None:
 
 
 def test_one_proof_serves_all_loads_of_an_engine() -> None:
-    run, _ = requested("standard", assignments=("tier=cpu",))
+    run = new_run(planned(Request("standard", assignments=("tier=cpu",))), print)
     proofs = proof_trials(run)
     shapes = [(str(t.cell.engine), t.cell.workload, t.cell.ranks) for t in proofs]
     assert len(shapes) == len(set(shapes)) == 17, "21 cells; what trains one job and many has one proof"
@@ -207,4 +207,4 @@ def test_a_disturbed_window_is_excluded_by_rules_fixed_beforehand(after: Activit
         rank=0, process_started_ns=0, reused_process=False, cores=[0], phases=[],
         activity=[activity(100, 0.0, 0.0), after],
     )  # fmt: skip
-    assert disturbance_of_window([rank]).excluding == said
+    assert disturbance_of_window([rank]).beyond_limits == said

@@ -243,7 +243,7 @@ def comparison_of(times: dict[str, list[float]], admitted: dict[str, bool] | Non
             results[trial.id] = Result(
                 trial_id=trial.id, status=status, cause=None, measures={"samples_per_s": measure}
             )
-    return comparison_verdicts(suite, 0, names[0], trials, results, admitted or dict.fromkeys(names, True))
+    return comparison_verdicts(suite, 0, names[0], trials, results, admitted or dict.fromkeys(names, True), set())
 
 
 def test_a_comparison_names_who_is_faster_and_ranks_all() -> None:

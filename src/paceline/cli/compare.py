@@ -37,5 +37,5 @@ def compare(
              "cells": [row.model_dump(mode="json") for row in rows]}
         )  # fmt: skip
         return
-        console().print(two_runs_table(rows, differences))
+    console().print(two_runs_table(rows, differences))
     console().print(DESCRIPTIVE)

@@ -1,6 +1,7 @@
 """A rank leases a free core and pins itself to it: the framework decides when, the lease decides which core.
 
-The same code serves every launcher (docs/method.md, "Conditions"). The kernel drops a lock when its holder dies, however it dies.
+The same code serves every launcher (docs/method.md, "Conditions"). The kernel
+drops a lock when its holder dies, however it dies.
 """
 
 import os

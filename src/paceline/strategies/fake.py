@@ -1,4 +1,4 @@
-"""The fake engine of known step times (docs/method.md, "Self-tests"): tests the harness, trains nothing, imports no torch."""
+"""The fake engine of known step times: tests the harness, trains nothing, imports no torch (docs/method.md)."""
 
 import errno
 import math

@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 GRADIENT_TOLERANCE = 1e-5
 """Largest difference of a tensor's gradient, relative to it, in ``Part.GRADIENTS``."""
 SMALL_GRADIENT = 0.01
-"""Share of the whole gradient's norm below which a tensor's gradient (it may truly be zero) is compared relative to this
-share instead."""
+"""Share of the whole gradient's norm. A tensor whose gradient is below it (its true gradient may be zero) is compared
+relative to this share."""
 FLOOR = {Recipe.FP32: 1e-6, Recipe.AMP: 2**-8, Recipe.BF16_MASTER: 2**-8}
 """Relative differences of the other parts that are never held against an engine. bf16 keeps eight bits."""
 ENVELOPE_FACTOR = 10.0
@@ -85,7 +85,7 @@ class FirstDifference:
 
 
 def gradients(found: ProofRecords, learning_rate: float) -> Array:
-    """Return the scaled gradients of ``Part.GRADIENTS``, from its updates at the stated rate: shape (steps, tensors, width)."""
+    """Return the scaled gradients that the updates of ``Part.GRADIENTS`` show: shape (steps, tensors, width)."""
     weights = found.weights(Part.GRADIENTS)
     return (weights[:-1] - weights[1:]) / learning_rate
 
@@ -112,7 +112,7 @@ def first_gradient_difference(
 def first_training_difference(
     mine: ProofRecords, reference: ProofRecords, reruns: int, name: str, recipe: Recipe
 ) -> tuple[FirstDifference | None, float]:
-    """Compare a training with the reference process and the envelope of its reruns; return also the largest difference."""
+    """Compare a training with the reference process and its reruns; return also the largest difference."""
     names = [f"{name}-{number}" for number in range(1, reruns + 1)]
     found: list[FirstDifference] = []
     worst = 0.0
