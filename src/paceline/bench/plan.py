@@ -8,9 +8,9 @@ from paceline.launchers.contract import Launcher
 from paceline.spec import registry
 from paceline.spec.conditions import Conditions
 from paceline.spec.engine import EngineName
-from paceline.spec.errors import RequestError, nearest
+from paceline.spec.errors import RequestError, nearest, quoted
 from paceline.spec.run import Machine
-from paceline.spec.suite import GENERAL_VARIANTS, Category, Comparison, Suite, Variant
+from paceline.spec.suite import GENERAL_VARIANTS, MAX_TRIALS, Category, Comparison, Suite, Variant
 from paceline.spec.trial import Cell, Trial
 from paceline.strategies import descriptor as strategies
 from paceline.strategies.descriptor import StrategyDescriptor
@@ -50,12 +50,14 @@ def select(suite: Suite, filters: Filters) -> Suite:
     for name in filters.engines:
         EngineName.parse(name)
         if name not in known_engines:
-            raise RequestError(f"engine {name!r} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
+            raise RequestError(f"engine {quoted(name)} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
     for name in filters.workloads:
         if name not in known_workloads:
-            raise RequestError(f"workload {name!r} is not in suite {suite.name!r}: {nearest(name, known_workloads)}")
+            raise RequestError(
+                f"workload {quoted(name)} is not in suite {suite.name!r}: {nearest(name, known_workloads)}"
+            )
     if filters.category is not None and filters.category not in set(Category):
-        raise RequestError(f"unknown category {filters.category!r}: {nearest(filters.category, list(Category))}")
+        raise RequestError(f"unknown category {quoted(filters.category)}: {nearest(filters.category, list(Category))}")
     kept = [
         _with_engines(comparison, filters.engines)
         for comparison in suite.comparisons
@@ -79,6 +81,7 @@ def _with_engines(comparison: Comparison, engines: tuple[str, ...]) -> Compariso
 
 def make_plan(suite: Suite, machine: Machine, conditions: Conditions, seed: int) -> Plan:
     """Return every trial of every block, in a balanced order. Raises RequestError for what cannot run here."""
+    _refuse_too_many(suite)
     plan = Plan()
     cells = [
         [_cell(suite, index, engine, machine, plan) for engine in comparison.engines]
@@ -130,6 +133,15 @@ def block_order(engines: int, block: int) -> list[int]:
 
 def _trains(cell: Cell) -> bool:
     return not workloads.get(cell.workload).selftest_only
+
+
+def _refuse_too_many(suite: Suite) -> None:
+    cells = sum(len(comparison.engines) for comparison in suite.comparisons)
+    if suite.blocks * cells > MAX_TRIALS:
+        raise RequestError(
+            f"suite {suite.name!r} asks for {suite.blocks * cells:,} trials ({suite.blocks:,} blocks of {cells:,} "
+            f"engines), more than {MAX_TRIALS:,}: lower --blocks, or name fewer --engines or --workloads"
+        )
 
 
 def _refuse_twins(cells: list[Cell]) -> None:

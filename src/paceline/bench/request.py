@@ -10,8 +10,9 @@ from paceline.bench.machine import inspect_machine, installed_versions
 from paceline.bench.plan import Filters, Plan, make_plan, select
 from paceline.bench.suites import load_suite, override
 from paceline.spec.conditions import Conditions, Policy
-from paceline.spec.errors import RequestError, nearest
+from paceline.spec.errors import RequestError, nearest, quoted
 from paceline.spec.run import Run
+from paceline.spec.suite import MAX_BLOCKS
 from paceline.spec.trial import Trial
 from paceline.store.run_directory import RunDirectory
 
@@ -22,7 +23,7 @@ def seconds(text: str) -> float:
     """Return the seconds of ``90s``, ``10m`` or ``2h``. Raises RequestError for anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
     if found is None or float(found[1]) == 0:
-        raise RequestError(f"budget {text!r} is not a time: write for example 90s, 10m or 2h")
+        raise RequestError(f"budget {quoted(text)} is not a time: write for example 90s, 10m or 2h")
     return float(found[1]) * _UNITS_S[found[2]]
 
 
@@ -45,8 +46,10 @@ def requested(
     """Return the run that was asked for and its plan. Raises RequestError."""
     if suite_name is None:
         raise RequestError("no suite was named: paceline run quick, or paceline list suites")
+    if blocks is not None and not 1 <= blocks <= MAX_BLOCKS:
+        raise RequestError(f"--blocks {blocks} is not between 1 and {MAX_BLOCKS}")
     if conditions not in set(Policy):
-        raise RequestError(f"unknown conditions {conditions!r}: {nearest(conditions, list(Policy))}")
+        raise RequestError(f"unknown conditions {quoted(conditions)}: {nearest(conditions, list(Policy))}")
     suite = select(override(load_suite(suite_name), assignments), Filters(engines, workloads, category))
     facts.describe_own(suite)
     if blocks is not None:
@@ -73,7 +76,9 @@ def resumed(directory: RunDirectory, suite_name: str | None) -> Run:
     run = directory.run()
     facts.describe_own(run.suite)
     if suite_name is not None and suite_name != run.suite.name:
-        raise RequestError(f"{directory.path} holds suite {run.suite.name!r}, not {suite_name!r}: leave the name out")
+        raise RequestError(
+            f"{directory.path} holds suite {run.suite.name!r}, not {quoted(suite_name)}: leave the name out"
+        )
     now = installed_versions()
     changed = [
         f"{k} {run.versions.get(k)} -> {now.get(k)}" for k in now | run.versions if run.versions.get(k) != now.get(k)
@@ -95,7 +100,7 @@ def refuse_unavailable(plan: Plan) -> None:
 
 def default_directory(run: Run) -> Path:
     """Return a new name under ``runs/``."""
-    return Path("runs") / f"{Path(run.suite.name).stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return Path("runs") / f"{run.suite.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
 def to_do(run: Run, directory: RunDirectory) -> list[tuple[Trial, float]]:
