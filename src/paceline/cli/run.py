@@ -41,6 +41,7 @@ def run(
     """Train a suite's workloads on its engines; print the tables."""
     from paceline.bench import campaign, facts, request
     from paceline.bench.progress import progress_for
+    from paceline.report import PROSE_COLUMNS
     from paceline.store.run_directory import RunDirectory
 
     budget_s = request.seconds(budget) if budget else None
@@ -75,10 +76,11 @@ def run(
         proving = f", and {proofs} proofs of same work, about {proof_s / 60:.1f} min," if proofs else ""
         people.print(
             f"Suite {record.suite.name}: {len(to_do) - proofs} trials, about {timed_s / 60:.1f} min{proving} "
-            f"(estimates) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.\n"
-            f"Run directory: {directory.path}",
-            soft_wrap=True,
+            f"(estimates) on {record.machine.cpu_model}, {len(record.machine.cpu_devices)} cores.",
+            width=PROSE_COLUMNS,
+            markup=False,
         )
+        people.print(f"Run directory: {directory.path}", soft_wrap=True, markup=False)
         outcome = campaign.execute(record, directory, progress_for(people, to_do), budget_s)
     _finish(directory, outcome, timed_s + proof_s, people, as_json=json)
 
@@ -127,19 +129,35 @@ def _print_ending(people: "Console", view: "RunView", path: Path, outcome: "Outc
     from paceline.bench import request
     from paceline.bench.campaign import Stop
 
-    lines = []
-    go_on = f"go on with: {program()} run --resume {path}"
-    if outcome.stop is Stop.INTERRUPTED:
-        lines.append(f"Interrupted. All finished trials are kept; {go_on}")
-    elif outcome.stop is Stop.BUDGET:
-        lines.append(f"Budget used up after {outcome.whole_blocks} whole blocks; {go_on}")
-    lines.append(f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.")
-    lines.append(f"Run directory: {path}   ({program()} show {path}; {program()} verify {path})")
+    minutes = None
     if view.run.suite.name == "quick" and outcome.stop is Stop.DONE and estimate_s:
         # This machine's own pace on quick corrects the estimate for standard.
         minutes = request.estimated_minutes("standard", view.run.conditions.policy) * outcome.wall_s / estimate_s
-        lines.append(f"Next: {program()} run standard   (about {minutes:.0f} min)")
-    people.print("\n".join(lines), soft_wrap=True)
+    people.print("\n".join(ending(path, outcome, estimate_s, minutes)), soft_wrap=True, markup=False)
+
+
+def ending(path: Path, outcome: "Outcome", estimate_s: float, standard_min: float | None) -> list[str]:
+    """Return the last lines of a run: sentences fit 100 columns, a path or a command has a line of its own.
+
+    ``standard_min`` is set where the next thing to do is the suite ``standard``, which would take so many minutes.
+    """
+    from paceline.bench.campaign import Stop
+
+    lines = []
+    go_on = ["go on with:", f"  {program()} run --resume {path}"]
+    if outcome.stop is Stop.INTERRUPTED:
+        lines += [f"Interrupted. All finished trials are kept; {go_on[0]}", go_on[1]]
+    elif outcome.stop is Stop.BUDGET:
+        lines += [f"Budget used up after {outcome.whole_blocks} whole blocks; {go_on[0]}", go_on[1]]
+    lines += [
+        f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.",
+        f"Run directory: {path}",
+        f"  show it again:  {program()} show {path}",
+        f"  check it:       {program()} verify {path}",
+    ]
+    if standard_min is not None:
+        lines.append(f"  what is next:   {program()} run standard   (about {standard_min:.0f} min)")
+    return lines
 
 
 def _print_plan(record: "Run", plan: "Plan | None", *, as_json: bool) -> None:
