@@ -23,6 +23,10 @@ TRAPS = ["torch", "ray", "deepspeed", "transformers", "sklearn"]
         (("run", "quick", "--conditions", "normal"), "did you mean 'normalised'"),
         (("run", "quick", "--budget", "10"), "90s, 10m or 2h"),
         (("run", "quick", "--blocks", "0"), "blocks"),
+        (("run", "quick", "--blocks", "1000000"), "not between 1 and 1000"),
+        (("run", "quick", "--engines", "x" * 10_000), "xxx... is not of the form"),
+        (("run", "quick", "--set", "timeout_s=.inf"), "finite number"),
+        (("run", "x" * 10_000), "unknown suite 'xxx"),
         (("run", "--resume", "nowhere"), "not a run directory"),
         (("show", "nowhere"), "not a run directory"),
         (("verify", "nowhere"), "not a run directory"),
@@ -33,6 +37,7 @@ def test_a_wrong_request_exits_with_2_and_starts_nothing(cli: Cli, arguments: tu
     done = cli(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
+    assert len(done.stderr) < 1000
     assert done.stdout == ""
     assert not (cli.folder / "runs").exists()
 

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from importlib.util import find_spec
 from typing import Any
 
-from paceline.errors import RequestError, nearest
+from paceline.errors import RequestError, nearest, quoted
 
 
 @cache
@@ -23,7 +23,7 @@ def load(group: str, name: str) -> Any:
     point = _entry_points(group).get(name)
     if point is None:
         singular = {"workloads": "workload", "strategies": "strategy", "launchers": "launcher"}[group]
-        raise RequestError(f"unknown {singular} {name!r}: {nearest(name, names(group))}")
+        raise RequestError(f"unknown {singular} {quoted(name)}: {nearest(name, names(group))}")
     try:
         return point.load()
     except Exception as error:

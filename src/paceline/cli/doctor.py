@@ -1,10 +1,14 @@
 """``paceline doctor``: what works on this machine, what does not, and the line that mends it."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from paceline.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from paceline.conductor.machine.doctor import Check
 
 
 def doctor(
@@ -23,14 +27,15 @@ def doctor(
     if json:
         print_json({"checks": [check.model_dump(mode="json") for check in checks]})
     else:
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(pad_edge=False, box=None)
-        for title in ("status", "check", "found", "fix"):
-            table.add_column(title)
-        for check in checks:
-            table.add_row(check.status, check.name, Text(check.found), Text(check.fix or ""))
-        console().print(table)
+        console().print("\n".join(found(checks)), soft_wrap=True, markup=False)
     if any(check.status == "fail" for check in checks):
         raise typer.Exit(1)
+
+
+def found(checks: "list[Check]") -> Iterator[str]:
+    """Yield one line a check, and the line that mends it below: paths and commands stay whole, whatever the width."""
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        yield f"{check.status:<4}  {check.name:<{width}}  {check.found}".rstrip()
+        if check.fix:
+            yield f"      fix: {check.fix}"

@@ -1,11 +1,16 @@
 """``paceline list``: what there is, and whether it can run here."""
 
+import textwrap
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from paceline.cli.output import console, print_json
+
+LEAST_BESIDE = 40
+"""Columns of text that are still read with ease beside a name."""
 
 
 class Things(StrEnum):
@@ -28,12 +33,28 @@ def list_things(
     if json:
         print_json(rows)
         return
-    from rich.table import Table
-    from rich.text import Text
+    from paceline.report import PROSE_COLUMNS
 
-    table = Table(pad_edge=False, box=None)
-    for title in ("name", "available", "about"):
-        table.add_column(title)
-    for row in rows:
-        table.add_row(Text(row["name"]), "yes" if row["available"] else "no", Text(row["reason"] or row["about"]))
-    console().print(table)
+    people = console()
+    people.print("\n".join(listed(rows, min(people.width, PROSE_COLUMNS))), soft_wrap=True, markup=False)
+
+
+def listed(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """Yield the rows in lines of at most ``width`` columns, wrapped by words; only a word that is longer sticks out.
+
+    What a row is about stands beside its name, or below it where too little of the width is left.
+    """
+    names = max(len("name"), *(len(row["name"]) for row in rows))
+    told = [(row["name"], "yes" if row["available"] else "no", row["reason"] or row["about"]) for row in rows]
+    indent = names + len("  available  ")
+    beside = width - indent >= LEAST_BESIDE
+    if not beside:
+        indent = len("    ")
+    for name, available, about in [("name", "available", "about"), *told]:
+        head = f"{name:<{names}}  {available}".rstrip()
+        lines = textwrap.wrap(about, width - indent, break_long_words=False, break_on_hyphens=False)
+        if beside:
+            yield f"{head:<{indent}}{lines.pop(0) if lines else ''}".rstrip()
+        else:
+            yield head
+        yield from (" " * indent + line for line in lines)

@@ -61,7 +61,7 @@ def run(
         directory = RunDirectory.open(resume) if resume else request.begin(plan, out, terminal.print)
         record = directory.run()
         trials = campaign.trials_to_run(record, directory)
-        terminal.print(opening_lines(record, trials, directory.path), soft_wrap=True)
+        terminal.print("\n".join(opening_lines(record, trials, directory.path)), soft_wrap=True, markup=False)
         outcome = campaign.execute(record, directory, progress_for(terminal, trials), budget_s)
     estimate_s = sum(seconds for _, seconds in trials)
     _finish(directory, outcome, estimate_s, terminal, as_json=json)
@@ -104,16 +104,32 @@ def _print_ending(terminal: "Console", view: "RunView", path: Path, outcome: "Ou
     from paceline.conductor.execution.campaign import Stop
     from paceline.conductor.planning import request
 
-    lines = []
-    go_on = f"go on with: {program()} run --resume {path}"
-    if outcome.stop is Stop.INTERRUPTED:
-        lines.append(f"Interrupted. All finished trials are kept; {go_on}")
-    elif outcome.stop is Stop.BUDGET:
-        lines.append(f"Budget used up after {outcome.whole_blocks} whole blocks; {go_on}")
-    lines.append(f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.")
-    lines.append(f"Run directory: {path}   ({program()} show {path}; {program()} verify {path})")
+    minutes = None
     if view.run.suite.name == "quick" and outcome.stop is Stop.DONE and estimate_s:
         # This machine's own pace on quick corrects the estimate for standard.
         minutes = request.estimated_minutes("standard", view.run.conditions.policy) * outcome.wall_s / estimate_s
-        lines.append(f"Next: {program()} run standard   (about {minutes:.0f} min)")
-    terminal.print("\n".join(lines), soft_wrap=True)
+    terminal.print("\n".join(ending(path, outcome, estimate_s, minutes)), soft_wrap=True, markup=False)
+
+
+def ending(path: Path, outcome: "Outcome", estimate_s: float, standard_min: float | None) -> list[str]:
+    """Return the last lines of a run: sentences fit 100 columns, a path or a command has a line of its own.
+
+    ``standard_min`` is set where the next thing to do is the suite ``standard``, which would take so many minutes.
+    """
+    from paceline.conductor.execution.campaign import Stop
+
+    lines = []
+    go_on = ["go on with:", f"  {program()} run --resume {path}"]
+    if outcome.stop is Stop.INTERRUPTED:
+        lines += [f"Interrupted. All finished trials are kept; {go_on[0]}", go_on[1]]
+    elif outcome.stop is Stop.BUDGET:
+        lines += [f"Budget used up after {outcome.whole_blocks} whole blocks; {go_on[0]}", go_on[1]]
+    lines += [
+        f"Took {outcome.wall_s / 60:.1f} min; the estimate was {estimate_s / 60:.1f} min.",
+        f"Run directory: {path}",
+        f"  show it again:  {program()} show {path}",
+        f"  check it:       {program()} verify {path}",
+    ]
+    if standard_min is not None:
+        lines.append(f"  what is next:   {program()} run standard   (about {standard_min:.0f} min)")
+    return lines

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from paceline.report import PROSE_COLUMNS
 from paceline.schema.run import Run
 from paceline.schema.suite import Suite
 from paceline.schema.trial import Trial
@@ -66,13 +68,16 @@ def _estimate_s(trials: Sequence[Trial]) -> float:
     return sum(trial.estimate_s or 0.0 for trial in trials)
 
 
-def opening_lines(run: Run, trials: Sequence[tuple[Trial, float]], path: Path) -> str:
-    """Return what is to be run, about how long it takes and where it is written; ``trials`` come with their seconds."""
+def opening_lines(run: Run, trials: Sequence[tuple[Trial, float]], path: Path) -> list[str]:
+    """Return what is to be run, about how long it takes and where it is written; ``trials`` come with their seconds.
+
+    Sentences fit ``PROSE_COLUMNS``; the path is never broken.
+    """
     timed = [seconds for trial, seconds in trials if trial.proof is None]
     proofs = [seconds for trial, seconds in trials if trial.proof is not None]
     proving = f", and {len(proofs)} proofs of same work, about {sum(proofs) / 60:.1f} min," if proofs else ""
-    return (
+    sentence = (
         f"Suite {run.suite.name}: {len(timed)} trials, about {sum(timed) / 60:.1f} min{proving} "
-        f"(estimates) on {run.machine.cpu_model}, {len(run.machine.cpu_devices)} cores.\n"
-        f"Run directory: {path}"
+        f"(estimates) on {run.machine.cpu_model}, {len(run.machine.cpu_devices)} cores."
     )
+    return [*wrap(sentence, PROSE_COLUMNS), f"Run directory: {path}"]

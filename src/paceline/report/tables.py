@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from paceline.analysis.statistics.pair_verdict import ALPHA, MARGIN
 from paceline.analysis.whole_run.comparison_verdicts import family_size
 from paceline.analysis.whole_run.summary import CellSummary, Spread
 from paceline.analysis.whole_run.view import ComparisonView, RunView
+from paceline.report import PROSE_COLUMNS
 from paceline.schema.conditions import GIB, ConditionsOutcome, Policy
 from paceline.schema.proof import WorkOutcome
 from paceline.schema.suite import Comparison
@@ -93,7 +95,12 @@ def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableTyp
         if several:
             texts.append(f"{row.ok}/{row.planned}")
         table.add_row(*texts)
-    return Group(Text(_title(view, comparison), style="bold"), table, *_below(view, comparison), Text())
+    return Group(Text(_title(view, comparison), style="bold"), table, *map(prose, _below(view, comparison)), Text())
+
+
+def prose(text: Text) -> RenderableType:
+    """Return sentences that are wrapped by words, in lines that a person can read."""
+    return Constrain(text, PROSE_COLUMNS)
 
 
 def _work(work: SameWork) -> str:
@@ -196,7 +203,7 @@ def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def meaning(view: RunView) -> Text:
+def meaning(view: RunView) -> RenderableType:
     """Return what the tables can and cannot say."""
     run = view.run
     equal = [w for w in view.work.values() if w.outcome is WorkOutcome.EQUAL]
@@ -233,7 +240,7 @@ def meaning(view: RunView) -> Text:
             f"No ranking: {run.suite.blocks} block{'s' if run.suite.blocks > 1 else ''}. A launch is one sample, and "
             f"launches of one engine differ by several percent; a verdict needs at least {FIRST_LOOK} blocks."
         )
-    return Text("\n".join(lines))
+    return prose(Text("\n".join(lines)))
 
 
 def expectations_table(view: RunView) -> RenderableType | None:

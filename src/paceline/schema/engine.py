@@ -6,9 +6,13 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from paceline.errors import RequestError
+from paceline.errors import RequestError, quoted
 
-_ENGINE = re.compile(r"(?P<launcher>[a-z0-9-]+)/(?P<strategy>[a-z0-9-]+)(?:@(?P<variant>[a-z0-9-]+))?")
+NAME_CHARACTERS = 64
+"""The longest name: it becomes a part of file names, of which file systems take 255 characters."""
+PART = rf"[a-z0-9-]{{1,{NAME_CHARACTERS}}}"
+"""What a launcher, a strategy or a variant may be called."""
+_ENGINE = re.compile(rf"(?P<launcher>{PART})/(?P<strategy>{PART})(?:@(?P<variant>{PART}))?")
 
 
 @dataclass(frozen=True, order=True)
@@ -24,7 +28,9 @@ class EngineName:
         """Read ``launcher/strategy[@variant]``. Raises RequestError on any other form."""
         match = _ENGINE.fullmatch(text.strip())
         if match is None:
-            raise RequestError(f"engine {text!r} is not of the form launcher/strategy or launcher/strategy@variant")
+            raise RequestError(
+                f"engine {quoted(text)} is not of the form launcher/strategy or launcher/strategy@variant"
+            )
         return cls(match["launcher"], match["strategy"], match["variant"])
 
     def __str__(self) -> str:
@@ -37,7 +43,13 @@ class EngineName:
 
 
 def _coerce(value: object) -> EngineName:
-    return value if isinstance(value, EngineName) else EngineName.parse(str(value))
+    if isinstance(value, EngineName):
+        return value
+    try:
+        return EngineName.parse(str(value))
+    except RequestError as error:
+        # A ValueError is what pydantic collects, so that other faults of the same suite are told as well.
+        raise ValueError(str(error)) from error
 
 
 Engine = Annotated[EngineName, BeforeValidator(_coerce), PlainSerializer(str, return_type=str)]

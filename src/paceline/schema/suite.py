@@ -1,12 +1,61 @@
 """A suite: which cells to compare and how to sample them. Read from YAML, every key checked."""
 
+import json
+import re
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, ValidationInfo, model_validator
 
-from paceline.schema.engine import Engine, EngineName
+from paceline.schema.engine import NAME_CHARACTERS, PART, Engine, EngineName
 from paceline.schema.model import Model
+
+STORED = {"stored": True}
+"""Validation context of what is read from a run directory: a bad name there is no reason not to read it."""
+
+# Bounds are far beyond what anybody measures: they turn a slip of the finger into a message at once, instead of a plan
+# that never ends or a process without memory.
+MAX_BLOCKS = 1000
+"""What a pair lacks for a verdict is looked for up to 200 blocks; five times that is weeks of measuring."""
+MAX_TRIALS = 100_000
+"""Of a whole run. At half a minute each that is a month, and the plan is still made in seconds."""
+MAX_JOBS = 10_000
+MAX_RANKS = 4096
+MAX_STEPS = 1_000_000
+"""Every step of every rank is kept in the raw records."""
+MAX_BATCH = 1_000_000
+MAX_SAMPLES = 1_000_000_000
+MAX_TIMEOUT_S = 7 * 24 * 3600.0
+"""A week."""
+
+
+def _named(text: str, info: ValidationInfo) -> str:
+    if info.context is not STORED and not re.fullmatch(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{NAME_CHARACTERS - 1}}}", text):
+        raise ValueError(
+            f"it names a folder: use letters, digits, dots, dashes and underscores, at most {NAME_CHARACTERS}, "
+            "the first no dot or dash"
+        )
+    return text
+
+
+def _named_after_at(text: str) -> str:
+    if not re.fullmatch(PART, text):
+        raise ValueError(f"it is used as engine@name: use small letters, digits and dashes, at most {NAME_CHARACTERS}")
+    return text
+
+
+def _writable(settings: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"it cannot be handed on as JSON: {error}") from error
+    return settings
+
+
+FolderName = Annotated[str, AfterValidator(_named)]
+VariantName = Annotated[str, AfterValidator(_named_after_at)]
+Settings = Annotated[dict[str, Any], AfterValidator(_writable)]
+"""What a framework understands, as JSON: without this check infinity would arrive as null, and a date as a text."""
 
 
 class Category(StrEnum):
@@ -34,7 +83,7 @@ _TITLES = {
 class Load(Model):
     """The jobs of a trial: how many, and how they arrive."""
 
-    jobs: int = Field(default=1, ge=1)
+    jobs: int = Field(default=1, ge=1, le=MAX_JOBS)
     arrival: Literal["together"] = "together"
 
     @property
@@ -51,7 +100,7 @@ def headline_metric(load: Load) -> str:
 class Peak(Model):
     """A stated ceiling of one device, with where the figure comes from."""
 
-    flops_per_s: float | None
+    flops_per_s: FiniteFloat | None
     source: str
 
 
@@ -59,9 +108,9 @@ class Expectation(Model):
     """What a self-test must find: a metric's value, a metric that must be null, a flag, or a trial status."""
 
     metric: str | None = None
-    value: float | None = None
-    at_least: float | None = None
-    within: float = 0.01
+    value: FiniteFloat | None = None
+    at_least: FiniteFloat | None = None
+    within: FiniteFloat = Field(default=0.01, ge=0)
     """Relative tolerance of ``value``."""
     null: bool = False
     flag: str | None = None
@@ -83,7 +132,7 @@ class Recipe(StrEnum):
 class Variant(Model):
     """A named overlay of an engine: its framework's own settings, and what all strategies on PyTorch understand."""
 
-    settings: dict[str, Any] = {}
+    settings: Settings = {}
     """DeepSpeed: its JSON. DDP: arguments of DistributedDataParallel. FSDP2: of fully_shard. Others: their own."""
     settings_file: str | None = None
     """A JSON file with such settings, relative to the suite's file; ``settings`` are laid over it."""
@@ -91,9 +140,9 @@ class Variant(Model):
     """Compile the model with torch.compile."""
     recompute: bool = False
     """Recompute the activations of the workload's layers in the backward pass."""
-    launcher: dict[str, Any] = {}
+    launcher: Settings = {}
     """What the launcher understands, e.g. Ray's ``max_calls``."""
-    cores_per_rank: int | Literal["all"] = 1
+    cores_per_rank: Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all"] = 1
     summary: str = ""
 
 
@@ -110,29 +159,30 @@ class Comparison(Model):
     title: str = ""
     """What the comparison shows, where category and workload do not say it."""
     category: Category
-    workload: str
+    workload: str = Field(pattern=r"^[\w.-]+(:[\w.]+)?$", max_length=100)
+    """A registered name, or ``module:Class`` of your own."""
     tier: Literal["auto", "cpu", "gpu"] = "auto"
     engines: tuple[Engine, ...] = Field(min_length=1)
     reference: Engine | None = None
-    data: str = "auto"
+    data: str = Field(default="auto", max_length=NAME_CHARACTERS)
     """``auto`` (the workload's first one that is here), ``synthetic`` (its generated twin) or a data set's name."""
     recipe: Recipe = Recipe.FP32
-    ranks: int | Literal["all"] = "all"
+    ranks: Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all"] = "all"
     load: Load = Load()
-    accumulation: int = Field(default=1, ge=1)
-    global_batch: int | None = Field(default=None, ge=1)
-    samples: int | None = Field(default=None, ge=1)
+    accumulation: int = Field(default=1, ge=1, le=MAX_BATCH)
+    global_batch: int | None = Field(default=None, ge=1, le=MAX_BATCH)
+    samples: int | None = Field(default=None, ge=1, le=MAX_SAMPLES)
     """Train on the first so many samples only."""
     incomplete_batch: Literal["drop", "pad"] = "drop"
-    warm_up_steps: int = Field(default=3, ge=0)
+    warm_up_steps: int = Field(default=3, ge=0, le=MAX_STEPS)
     """Steps after the first one that are left out of the window. Fixed here, the same for all engines."""
-    steps: int = Field(ge=1)
+    steps: int = Field(ge=1, le=MAX_STEPS)
     """Steps of the timed window."""
     evaluate: bool = False
     """Measure test accuracy after the last step (an untimed training, never ranked)."""
     oversubscribe: bool = False
     """Allow more ranks than devices."""
-    timeout_s: float = Field(default=600, gt=0)
+    timeout_s: FiniteFloat = Field(default=600, gt=0, le=MAX_TIMEOUT_S)
     peak: Peak | None = None
     expect: dict[str, tuple[Expectation, ...]] = {}
     """Engine name to what its trials must show; a miss makes the command exit with 1."""
@@ -162,16 +212,16 @@ class Comparison(Model):
 class Suite(Model):
     """Comparisons and the number of blocks that sample them."""
 
-    name: str
+    name: FolderName
     description: str
-    blocks: int = Field(default=1, ge=1)
-    minimum_blocks: int = Field(default=1, ge=1)
+    blocks: int = Field(default=1, ge=1, le=MAX_BLOCKS)
+    minimum_blocks: int = Field(default=1, ge=1, le=MAX_BLOCKS)
     """Below this many finished blocks a run that ran out of budget exits with 124."""
     verdicts: bool = False
     proofs: bool = True
     """Prove once an engine that its work is a single process's; without, every row is ``unproven``."""
     import_path: str | None = None
     """Folder of the suite's file, where modules of your own are looked for; set when the file is read."""
-    variants: dict[str, Variant] = {}
+    variants: dict[VariantName, Variant] = {}
     """Named overlays, used as ``launcher/strategy@name``; they take precedence over the built-in ones."""
     comparisons: tuple[Comparison, ...] = Field(min_length=1)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from paceline.errors import RecordError
+from paceline.schema.suite import STORED
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -29,7 +30,7 @@ def write_model(path: Path, model: BaseModel) -> None:
 def read_model(path: Path, kind: type[M]) -> M:
     """Read a model. Raises RecordError that names the file and what is wrong with it."""
     try:
-        return kind.model_validate_json(path.read_text())
+        return kind.model_validate_json(path.read_text(), context=STORED)
     except FileNotFoundError:
         raise RecordError(f"{path} is missing: is this a run directory, and is it whole?") from None
     except ValidationError as error:

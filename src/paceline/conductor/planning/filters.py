@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from paceline.errors import RequestError, nearest
+from paceline.errors import RequestError, nearest, quoted
 from paceline.schema.engine import EngineName
 from paceline.schema.suite import Category, Comparison, Suite
 
@@ -23,12 +23,14 @@ def select(suite: Suite, filters: Filters) -> Suite:
     for name in filters.engines:
         EngineName.parse(name)
         if name not in known_engines:
-            raise RequestError(f"engine {name!r} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
+            raise RequestError(f"engine {quoted(name)} is not in suite {suite.name!r}: {nearest(name, known_engines)}")
     for name in filters.workloads:
         if name not in known_workloads:
-            raise RequestError(f"workload {name!r} is not in suite {suite.name!r}: {nearest(name, known_workloads)}")
+            raise RequestError(
+                f"workload {quoted(name)} is not in suite {suite.name!r}: {nearest(name, known_workloads)}"
+            )
     if filters.category is not None and filters.category not in set(Category):
-        raise RequestError(f"unknown category {filters.category!r}: {nearest(filters.category, list(Category))}")
+        raise RequestError(f"unknown category {quoted(filters.category)}: {nearest(filters.category, list(Category))}")
     kept = [
         _with_engines(comparison, filters.engines)
         for comparison in suite.comparisons

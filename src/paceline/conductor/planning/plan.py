@@ -11,7 +11,7 @@ from paceline.launchers.contract import Launcher, launcher_named
 from paceline.schema.conditions import Conditions
 from paceline.schema.engine import EngineName
 from paceline.schema.run import Machine, Run
-from paceline.schema.suite import GENERAL_VARIANTS, Comparison, Suite, Variant
+from paceline.schema.suite import GENERAL_VARIANTS, MAX_TRIALS, Comparison, Suite, Variant
 from paceline.schema.trial import Cell, Trial
 from paceline.strategies.descriptor import StrategyDescriptor, strategy_named
 from paceline.workloads import datasets
@@ -58,6 +58,7 @@ def make_plan(
 
     Raises RequestError for what cannot run here.
     """
+    _refuse_too_many(suite)
     plan = Plan(suite, machine, conditions, seed)
     cells = [
         [_cell(plan, index, engine, workloads[comparison.workload]) for engine in comparison.engines]
@@ -86,6 +87,15 @@ def _trial(plan: Plan, cell: Cell, block: int, position: int, flops_per_sample: 
         prove_end=plan.suite.proofs and block == 0 and not cell.load.many and cell.trains,
     )
     return trial.model_copy(update={"estimate_s": estimate.trial_s(trial, flops_per_sample)})
+
+
+def _refuse_too_many(suite: Suite) -> None:
+    cells = sum(len(comparison.engines) for comparison in suite.comparisons)
+    if suite.blocks * cells > MAX_TRIALS:
+        raise RequestError(
+            f"suite {suite.name!r} asks for {suite.blocks * cells:,} trials ({suite.blocks:,} blocks of {cells:,} "
+            f"engines), more than {MAX_TRIALS:,}: lower --blocks, or name fewer --engines or --workloads"
+        )
 
 
 def _refuse_duplicates(cells: list[Cell]) -> None:

@@ -12,9 +12,10 @@ from paceline.conductor.planning.filters import Filters, select
 from paceline.conductor.planning.plan import Plan, make_plan
 from paceline.conductor.planning.suites import load_suite, override
 from paceline.conductor.planning.workload_facts import described_workloads, with_counted_flops
-from paceline.errors import RequestError, nearest
+from paceline.errors import RequestError, nearest, quoted
 from paceline.schema.conditions import Conditions, Policy
 from paceline.schema.run import Run
+from paceline.schema.suite import MAX_BLOCKS
 from paceline.store.run_directory import RunDirectory
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
@@ -37,7 +38,7 @@ def seconds(text: str) -> float:
     """Return the seconds of ``90s``, ``10m`` or ``2h``. Raises RequestError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
     if match is None or float(match[1]) == 0:
-        raise RequestError(f"budget {text!r} is not a time: write for example 90s, 10m or 2h")
+        raise RequestError(f"budget {quoted(text)} is not a time: write for example 90s, 10m or 2h")
     return float(match[1]) * _UNITS_S[match[2]]
 
 
@@ -50,8 +51,12 @@ def planned(request: Request) -> Plan:
     """Return the plan of a request; nothing is started. Raises RequestError."""
     if request.suite is None:
         raise RequestError("no suite was named: paceline run quick, or paceline list suites")
+    if request.blocks is not None and not 1 <= request.blocks <= MAX_BLOCKS:
+        raise RequestError(f"--blocks {request.blocks} is not between 1 and {MAX_BLOCKS}")
     if request.conditions not in set(Policy):
-        raise RequestError(f"unknown conditions {request.conditions!r}: {nearest(request.conditions, list(Policy))}")
+        raise RequestError(
+            f"unknown conditions {quoted(request.conditions)}: {nearest(request.conditions, list(Policy))}"
+        )
     suite = select(override(load_suite(request.suite), request.assignments), request.filters)
     if request.blocks is not None:
         minimum = min(request.blocks, suite.minimum_blocks)
@@ -95,7 +100,9 @@ def resumed_run(directory: RunDirectory, suite_name: str | None) -> Run:
     run = directory.run()
     described_workloads(run.suite)  # a custom class that is wrong by now is a wrong request
     if suite_name is not None and suite_name != run.suite.name:
-        raise RequestError(f"{directory.path} holds suite {run.suite.name!r}, not {suite_name!r}: leave the name out")
+        raise RequestError(
+            f"{directory.path} holds suite {run.suite.name!r}, not {quoted(suite_name)}: leave the name out"
+        )
     now = installed_versions()
     changed = [
         f"{k} {run.versions.get(k)} -> {now.get(k)}" for k in now | run.versions if run.versions.get(k) != now.get(k)
@@ -110,7 +117,7 @@ def resumed_run(directory: RunDirectory, suite_name: str | None) -> Run:
 
 def default_directory(run: Run) -> Path:
     """Return a new name under ``runs/``."""
-    return Path("runs") / f"{Path(run.suite.name).stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return Path("runs") / f"{run.suite.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
 def estimated_minutes(suite_name: str, policy: Policy) -> float:
