@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import faulty_engines
 import numpy as np
 import pytest
 
-import faulty_engines
 from paceline.analysis.one_trial.disturbance import disturbance_of_window
 from paceline.analysis.same_work.differences import FLOOR, ProofRecords, first_training_difference
 from paceline.analysis.same_work.proof_outcome import end_proof_outcome, proof_outcome
@@ -50,7 +50,7 @@ NAMED = {
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prove every engine of ``faulty_engines`` in one two-rank group, after the single processes."""
     out = tmp_path_factory.mktemp("proofs")
-    environment = base_environment(Conditions(), "cpu", out, {}, str(Path(__file__).parent))
+    environment = base_environment(Conditions(), "cpu", out, {}, str(Path(__file__).parents[1]))
     script = [str(Path(faulty_engines.__file__)), str(out)]
     torchrun = [str(scripts_dir() / "torchrun"), "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
     for command in ([sys.executable, *script], [*torchrun, *script]):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_engines import ranks_of
 
 from conftest import Cli
-from test_engines import ranks_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PECULIAR = '''
 import torch
