@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Cli, fake_suite
+from support.builders import fake_suite
+from support.command_line import Cli
 
 TRAPS = ["torch", "ray", "deepspeed", "transformers", "sklearn"]
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import Cli
 from paceline.conductor.machine.leftovers import shared_memory_names
-from paceline.schema.records import RankRecord
-from paceline.store.raw import read_ranks
+from support.command_line import Cli
+from support.records import ranks_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]
 
@@ -53,13 +52,6 @@ TRAINED = (
     "deepspeed/zero0,ray-train/ddp,ray-core/ddp,python/single,ray-tune/single"
 )
 """Every launcher and kind of strategy once; the whole accuracy suite has more of their pairs."""
-
-
-def ranks_of(run: Path, engine: str) -> list[list[RankRecord]]:
-    """Return the rank records of every job of an engine's only trial."""
-    slug = engine.replace("/", "-").replace("@", "-")
-    (trial,) = run.glob(f"trials/*-{slug}-[0-9]*")
-    return [read_ranks(job) for job in sorted((trial / "jobs").iterdir())]
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_engines import ranks_of
 
-from conftest import Cli
+from support.command_line import Cli
+from support.records import ranks_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import make_cell, make_job
 from paceline.analysis.one_trial.metrics import step_durations_s, utilisation
 from paceline.rank.loop import Feed, LoopRecord, run_loop
 from paceline.rank.sampler import Sampler
@@ -13,6 +12,7 @@ from paceline.schema.suite import Peak, Variant
 from paceline.schema.trial import Cell
 from paceline.strategies.contract import Membership, Solo
 from paceline.strategies.fake import Fake
+from support.builders import make_cell, make_job
 
 
 class VirtualTime:

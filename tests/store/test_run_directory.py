@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import Cli, fake_suite
 from paceline.analysis.one_trial.derive import derive
 from paceline.errors import RecordError
 from paceline.schema.trial import Status
 from paceline.store.files import read_model, write_whole
 from paceline.store.raw import json_lines, read_rank
 from paceline.store.run_directory import TrialDirectory
+from support.builders import fake_suite
+from support.command_line import Cli
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from conftest import make_cell, make_job
 from paceline.rank.loop import Feed, run_loop
 from paceline.rank.proof_at_end import prove_end
 from paceline.rank.proof_trial import Prover
@@ -33,6 +32,7 @@ from paceline.strategies.single import Single
 from paceline.strategies.torch_strategy import TorchStrategy
 from paceline.strategies.zero import Zero0, Zero2, Zero3
 from paceline.workloads.contract import Workload, load_workload
+from support.builders import make_cell, make_job
 
 RERUNS = 8
 HALVED_AFTER = 14
@@ -248,7 +248,7 @@ def case(workload: str = "lenet5", accumulation: int = 1, **changes: Any) -> Cel
     return make_cell(**(fields | changes))
 
 
-PLAIN, ACCUMULATED, NORMED = case(), case(accumulation=4), case("faulty_engines:Normalised")
+PLAIN, ACCUMULATED, NORMED = case(), case(accumulation=4), case("support.faulty_engines:Normalised")
 PADDED = case(incomplete_batch="pad")
 
 ENGINES: dict[str, tuple[type[TorchStrategy], Cell]] = {

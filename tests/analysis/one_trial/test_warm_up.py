@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from conftest import SHARED_DATA
 from paceline.analysis.one_trial.warm_up import detect
+from support.builders import SHARED_DATA
 
 
 def noisy(level: float, count: int, seed: int, noise: float = 0.03) -> np.ndarray:

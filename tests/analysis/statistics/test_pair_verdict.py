@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import bootstrap, wilcoxon
 
-from conftest import make_cell
 from paceline.analysis.statistics.blocks_needed import blocks_needed
 from paceline.analysis.statistics.dispersion import dispersion
 from paceline.analysis.statistics.error_spending import Spending, levels
@@ -22,6 +21,7 @@ from paceline.schema.metrics import Better
 from paceline.schema.records import Measure, Result
 from paceline.schema.suite import Category, Comparison, Suite
 from paceline.schema.trial import Status, Trial
+from support.builders import make_cell
 
 LOOKS = (8, 12, 20, 32, 50)
 DELTA = math.log1p(MARGIN)

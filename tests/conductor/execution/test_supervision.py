@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from conftest import Cli, fake_suite
 from paceline.conductor.machine.leftovers import remove_build_locks, shared_memory_names
 from paceline.conductor.machine.processes import LOG_HEAD_BYTES, LOG_TAIL_BYTES, Child, processes_with
 from paceline.launchers.contract import Command
+from support.builders import fake_suite
+from support.command_line import Cli
 
 
 def ours() -> list[int]:

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from conftest import make_cell
 from paceline.analysis.one_trial.disturbance import disturbance_of_load
 from paceline.analysis.whole_run.excluded_blocks import excluded_blocks
 from paceline.analysis.whole_run.summary import summarise
@@ -16,6 +15,7 @@ from paceline.schema.engine import EngineName
 from paceline.schema.metrics import Better
 from paceline.schema.records import TRIAL_MARKER, BackgroundLoad, Flag, FlagName, Measure, Result
 from paceline.schema.trial import Status, Trial
+from support.builders import make_cell
 
 
 def trial(engine: str, block: int) -> Trial:

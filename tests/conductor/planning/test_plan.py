@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from conftest import fake_suite
 from paceline import registry
 from paceline.conductor.machine.inventory import inspect_machine
 from paceline.conductor.planning.block_order import block_order
@@ -19,6 +18,7 @@ from paceline.schema.conditions import Conditions
 from paceline.schema.engine import EngineName
 from paceline.schema.run import Machine
 from paceline.schema.suite import Suite
+from support.builders import fake_suite
 
 
 def machine(cores: int = 2) -> Machine:

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import faulty_engines
 import numpy as np
 import pytest
 
@@ -23,6 +22,7 @@ from paceline.schema.suite import Recipe
 from paceline.schema.trial import Cell, Status, Trial
 from paceline.schema.trial_records import TrialRecords
 from paceline.store.raw import read_arrays, read_ranks
+from support import faulty_engines
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
