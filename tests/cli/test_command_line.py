@@ -109,7 +109,7 @@ def test_without_frameworks_the_conductor_works_and_names_the_install_lines(cli:
 
 
 def test_selftest_suite_holds(cli: Cli) -> None:
-    """All but the half-second steps, whose 64.0 samples/s test_measured_loop.py checks exactly and without waiting."""
+    """All but the half-second steps, whose 64.0 samples/s rank/test_loop.py checks exactly and without waiting."""
     variants = ["settling", "asynchronous", "fast", "quick", "padded", "dropped", "late-ranks", "lying"]
     engines = ",".join(f"fake/fake@{variant}" for variant in variants)
     done = cli("run", "selftest", "--engines", engines, "--out", cli.folder / "run")

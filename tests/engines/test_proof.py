@@ -4,21 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from paceline.analysis.one_trial.disturbance import disturbance_of_window
-from paceline.analysis.same_work.differences import FLOOR, ProofRecords, first_training_difference
+from paceline.analysis.same_work.differences import ProofRecords
 from paceline.analysis.same_work.proof_outcome import end_proof_outcome, proof_outcome
-from paceline.conductor.execution.proof_runs import proof_trials, reference_trial
 from paceline.conductor.machine.leftovers import swept
-from paceline.conductor.planning.request import Request, new_run, planned
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
-from paceline.rank.sketch import sketch
 from paceline.schema.conditions import Conditions
-from paceline.schema.proof import Part, Proof
-from paceline.schema.records import Activity, Ending, LiveSettings, LoadRecord, PartRecord, RankRecord
-from paceline.schema.suite import Recipe
+from paceline.schema.proof import Proof
+from paceline.schema.records import Ending, LoadRecord, RankRecord
 from paceline.schema.trial import Cell, Status, Trial
 from paceline.schema.trial_records import TrialRecords
 from paceline.store.raw import read_arrays, read_ranks
@@ -120,91 +114,3 @@ def test_a_proof_without_its_arrays_is_unproven(recorded: Path) -> None:
     alone = recorded / faulty_engines.reference_name(cell)
     reference = ProofRecords(read_ranks(alone), read_arrays(alone / "rank-0-proof.npz"))
     assert proof_outcome(ProofRecords(read_ranks(recorded / name), {}), reference, cell, 8).outcome == "unproven"
-
-
-@pytest.mark.parametrize(("ulps", "parts"), [(1, False), (60, True)])
-def test_rounding_of_a_weight_of_one_is_no_fault(ulps: int, parts: bool) -> None:
-    """Adam's first update is the rate with a sign, the same in all reruns; ZeRO-3 rounds 1 - 3e-4 the other way."""
-    weights = np.ones((13, 1, 64)) - 3e-4 * np.arange(13)[:, None, None]
-    moved = weights.copy()
-    moved[1:, 0, :8] += ulps * 2.0**-24
-    live = LiveSettings(
-        world_size=1, micro_batch=1, accumulation=1, gradient_clipping=None, parameter_dtype="float32",
-        compute_dtype="float32", reduction_dtype="float32", master_dtype="float32", optimiser_state_dtype="float32",
-        optimiser="-", optimiser_settings={}, parameters_total=64, optimiser_parameters_local=64, backend=None,
-        device_type="cpu",
-    )  # fmt: skip
-
-    def proven(found: np.ndarray) -> ProofRecords:
-        names = ("training", *(f"training-{i}" for i in range(1, 9)))
-        parts = [
-            PartRecord(
-                part=name, losses=[1.0] * 12, applied=[True] * 12, gradient_squares=[1.0] * 12,
-                weights_digests=[], samples=[], bf16_weights=False, live=live,
-            )
-            for name in names
-        ]  # fmt: skip
-        rank = RankRecord(
-            rank=0,
-            process_started_ns=0,
-            reused_process=False,
-            cores=[0],
-            phases=[],
-            proof=parts,
-            proof_tensors=["norm"],
-        )
-        return ProofRecords([rank], {f"{name}/weights": found for name in names})
-
-    parted, worst = first_training_difference(proven(moved), proven(weights), 8, Part.TRAINING, Recipe.FP32)
-    assert (parted is not None) == parts
-    assert worst > FLOOR[Recipe.FP32], "it would be beyond the floor"
-
-
-def test_a_sketch_is_linear_and_keeps_norms() -> None:
-    import torch
-
-    draw = torch.Generator().manual_seed(0)
-    a, b = torch.randn(300, 400, generator=draw), torch.randn(300, 400, generator=draw)
-    assert np.allclose(sketch("t", a + b), sketch("t", a) + sketch("t", b), atol=1e-4)
-    assert np.linalg.norm(sketch("t", a)) == pytest.approx(float(a.norm()), rel=0.3)
-    one = torch.zeros(300, 400)
-    one[17, 5] = 3.0
-    assert np.linalg.norm(sketch("t", one)) == 3.0, "a fault in one element is as visible as one in all"
-    assert not np.array_equal(sketch("t", a), sketch("u", a))
-
-
-def test_one_proof_serves_all_loads_of_an_engine() -> None:
-    run = new_run(planned(Request("standard", assignments=("tier=cpu",))), print)
-    proofs = proof_trials(run)
-    shapes = [(str(t.cell.engine), t.cell.workload, t.cell.ranks) for t in proofs]
-    assert len(shapes) == len(set(shapes)) == 17, "21 cells; what trains one job and many has one proof"
-    references = {reference_trial(run, t).id: reference_trial(run, t).cell for t in proofs}
-    assert len(references) == 4, "two workloads, each cut for two ranks and for one"
-    for proof in proofs:
-        alone = reference_trial(run, proof).cell
-        assert alone.global_batch == proof.cell.global_batch
-        assert alone.micro_batch == proof.cell.micro_batch
-
-
-def activity(at_s: float, busy_s: float, trees_s: float, steal_s: float = 0.0) -> Activity:
-    return Activity(
-        at_ns=int(at_s * 1e9), cores=[0, 1], busy_s=busy_s, steal_s=steal_s, own_s=0.0, trees_s=trees_s,
-        major_faults=0, minor_faults=0, involuntary_switches=0, frequency_mhz=None,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("after", "said"),
-    [
-        (activity(110, 18.0, 18.0), []),
-        (activity(110, 20.0, 17.5), ["other processes took 12% of the window (limit 10%)"]),
-        (activity(110, 18.0, 18.0, steal_s=2.0), ["the hypervisor took 10% of the window (limit 5%)"]),
-        (activity(100.3, 1.0, 0.0), []),
-    ],
-)
-def test_a_disturbed_window_is_excluded_by_rules_fixed_beforehand(after: Activity, said: list[str]) -> None:
-    rank = RankRecord(
-        rank=0, process_started_ns=0, reused_process=False, cores=[0], phases=[],
-        activity=[activity(100, 0.0, 0.0), after],
-    )  # fmt: skip
-    assert disturbance_of_window([rank]).beyond_limits == said

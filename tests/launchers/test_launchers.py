@@ -7,10 +7,7 @@ import pytest
 
 from paceline.launchers import contract
 from paceline.launchers.contract import JobLauncher, LoadLauncher, Site
-from paceline.launchers.environment import accelerator_names, base_environment
-from paceline.schema.conditions import Conditions, Policy
 from paceline.schema.suite import Variant
-from paceline.schema.trial import LoadPlan
 
 SITE = Site(Path("/venv/bin"), "/venv/bin/python", Path("/tmp/pl-x"), {"A": "1"}, 41234)
 
@@ -44,19 +41,6 @@ def test_deepspeed_is_told_which_accelerators_not_how_many() -> None:
     assert "--num_accelerators" not in argv
 
 
-@pytest.mark.parametrize(("visible", "names"), [(None, ("0", "1")), ("3,GPU-abc", ("3", "GPU-abc"))])
-def test_accelerators_are_counted_among_the_visible_ones(
-    monkeypatch: pytest.MonkeyPatch, visible: str | None, names: tuple[str, ...]
-) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert accelerator_names((0, 1)) == names
-    found = base_environment(Conditions(), "gpu", Path("/tmp/x"), {}, accelerators=names[1:])
-    assert found["CUDA_VISIBLE_DEVICES"] == names[1]
-    assert found["DS_ACCELERATOR"] == "cuda"
-
-
 @pytest.mark.parametrize(
     ("name", "scheduler"), [("ray-train", "Ray Train"), ("ray-core", "Ray's scheduler, worker processes reused")]
 )
@@ -65,44 +49,3 @@ def test_ray_places_whole_loads(name: str, scheduler: str) -> None:
     assert isinstance(launcher, LoadLauncher)
     assert launcher.command(Path("/run/plan.json"), SITE).argv[-1] == "/run/plan.json"
     assert launcher.placed_by(Variant()) == scheduler
-
-
-def test_a_rank_never_inherits_another_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "RANK",
-        "WORLD_SIZE",
-        "MASTER_PORT",
-        "RAY_ADDRESS",
-        "DS_ACCELERATOR",
-        "OMP_NUM_THREADS",
-        "KMP_AFFINITY",
-    ):
-        monkeypatch.setenv(name, "stale")
-    found = base_environment(Conditions(), "cpu", Path("/tmp/x"), {"PACELINE_TRIAL": "abc"})
-    assert "stale" not in found.values()
-    assert found["OMP_NUM_THREADS"] == "1"
-    assert found["DS_ACCELERATOR"] == "cpu"
-    assert found["PACELINE_TRIAL"] == "abc"
-
-
-def test_as_shipped_leaves_the_users_tuning_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    found = base_environment(Conditions(policy=Policy.AS_SHIPPED), "cpu", Path("/tmp/x"), {})
-    assert found["OMP_NUM_THREADS"] == "7"
-    assert "MALLOC_TOP_PAD_" not in found
-
-
-def test_glibc_takes_the_allocator_settings() -> None:
-    """glibc ignores a mmap threshold above half of its 64 MiB heaps without a word."""
-    assert Conditions().malloc_mmap_threshold_bytes <= 32 * 1024**2
-
-
-@pytest.mark.parametrize(("ranks", "devices", "cpus"), [(1, 4, 4), (2, 2, 2), (4, 2, 4)])
-def test_an_oversubscribed_job_finds_room_in_rays_cluster(ranks: int, devices: int, cpus: int) -> None:
-    from paceline.drivers import ray_cluster
-
-    plan = LoadPlan(
-        jobs=(), ranks=ranks, cores_per_rank=1, devices=devices, tier="cpu", conditions=Conditions(), temp_dir="/tmp",
-        events_file="-",
-    )  # fmt: skip
-    assert ray_cluster.cpus(plan) == cpus

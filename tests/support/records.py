@@ -1,5 +1,7 @@
-"""Reading what a run of real engines has written."""
+"""Reading and damaging what a run has written."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 from paceline.schema.records import RankRecord
@@ -11,3 +13,9 @@ def ranks_of(run: Path, engine: str) -> list[list[RankRecord]]:
     slug = engine.replace("/", "-").replace("@", "-")
     (trial,) = run.glob(f"trials/*-{slug}-[0-9]*")
     return [read_ranks(job) for job in sorted((trial / "jobs").iterdir())]
+
+
+def edit_json(path: Path, change: Callable[[dict], None]) -> None:
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))

@@ -1,43 +1,13 @@
 """Jobs that raise, hang, die or linger: the trial says so, the others go on, nothing is left behind."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from paceline.conductor.machine.leftovers import remove_build_locks, shared_memory_names
-from paceline.conductor.machine.processes import LOG_HEAD_BYTES, LOG_TAIL_BYTES, Child, processes_with
-from paceline.launchers.contract import Command
 from support.builders import fake_suite
 from support.command_line import Cli
 
-
-def ours() -> list[int]:
-    """Return processes of any Paceline trial of this user."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if b"PACELINE_TRIAL=" in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left_behind() -> Any:
-    shared, temporary = shared_memory_names(), set(Path("/tmp").glob("pl-*"))
-    yield
-    assert ours() == []
-    assert shared_memory_names() <= shared
-    assert set(Path("/tmp").glob("pl-*")) <= temporary
+pytestmark = pytest.mark.usefixtures("nothing_is_left_behind")
 
 
 @pytest.mark.parametrize(
@@ -90,119 +60,7 @@ def test_a_port_lost_to_a_race_is_tried_once_more(cli: Cli) -> None:
     assert list((cli.folder / "run").glob("trials/*/jobs/0/attempt-1/rank-0.jsonl"))
 
 
-def test_a_strangers_shared_memory_stays(cli: Cli) -> None:
-    theirs = Path("/dev/shm") / f"dataset-{os.getpid()}"
-    suite = cli.folder / "suite.yaml"
-    suite.write_text(fake_suite("{step_s: 0.3}"))
-    try:
-        with subprocess.Popen(
-            cli.argv("run", suite, "--out", cli.folder / "run"), env=cli.environment(), stdout=subprocess.DEVNULL
-        ) as run:
-            _until(lambda: bool(list((cli.folder / "run").glob("trials/*/jobs/0/rank-*.jsonl"))))
-            theirs.write_text("appeared during a trial")
-            assert run.wait(timeout=60) == 0
-        assert theirs.exists()
-    finally:
-        theirs.unlink()
-
-
 def test_a_detached_grandchild_is_found_and_told(cli: Cli) -> None:
     done = cli.suite(fake_suite("{linger: true}"))
     assert done.returncode == 0
     assert "outlived its launcher" in " ".join(cli.document()["cells"][0]["flags"].values())
-
-
-def test_interrupt_keeps_what_finished_and_resume_goes_on(cli: Cli) -> None:
-    suite = cli.folder / "suite.yaml"
-    suite.write_text(
-        fake_suite("{step_s: 0.01}", engines="[fake/fake@one, fake/fake@other]").replace(
-            "other: {settings: {step_s: 0.01}}", "other: {settings: {step_s: 600}}"
-        )
-    )
-    run = cli.folder / "run"
-    with subprocess.Popen(
-        cli.argv("run", suite, "--out", run), env=cli.environment(), cwd=cli.folder, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            _until(lambda: len(list(run.glob("trials/*other*/jobs/0/rank-*.jsonl"))) == 2)
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=60)
-        finally:
-            process.terminate()
-    assert process.returncode == 130
-    assert "Interrupted" in out
-    first, second = cli.document()["cells"]
-    assert (first["status"], second["status"]) == ("ok", "interrupted")
-    kept = (run / "trials").glob("0001*/result.json").__next__().stat().st_mtime_ns
-
-    record = json.loads((run / "run.json").read_text())
-    for trial in record["plan"]:
-        trial["cell"]["variant"]["settings"]["step_s"] = 0.01  # the test does not wait 600 s
-    (run / "run.json").write_text(json.dumps(record))
-    resumed = cli("run", "--resume", run)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert [c["status"] for c in cli.document()["cells"]] == ["ok", "ok"]
-    assert (run / "trials").glob("0001*/result.json").__next__().stat().st_mtime_ns == kept
-    assert list((run / "trials").glob("0002*.attempt-1"))
-
-
-def test_two_runs_do_not_measure_at_once(cli: Cli) -> None:
-    suite = cli.folder / "suite.yaml"
-    suite.write_text(fake_suite("{step_s: 600}"))
-    first = subprocess.Popen(
-        cli.argv("run", suite, "--out", cli.folder / "run"), env=cli.environment(), stdout=subprocess.DEVNULL
-    )
-    try:
-        _until(lambda: bool(list((cli.folder / "run").glob("trials/*/jobs/0/rank-*.jsonl"))))
-        second = cli("run", suite, "--out", cli.folder / "second")
-        assert second.returncode == 2
-        assert "another Paceline run" in second.stderr
-        assert not (cli.folder / "second").exists()
-    finally:
-        first.terminate()
-        assert first.wait(timeout=60) == 130
-
-
-def test_logs_keep_their_beginning_and_their_end(tmp_path: Path) -> None:
-    size = LOG_HEAD_BYTES + LOG_TAIL_BYTES
-    script = f"print('begin'); print('x' * {3 * size}); print('end')"
-    command = Command(("python3", "-c", script), dict(os.environ))
-    child = Child.start(command, "PACELINE_TRIAL=none", tmp_path / "log", tmp_path)
-    assert child.finish() == 0
-    text = (tmp_path / "log").read_text()
-    assert text.startswith("begin")
-    assert text.rstrip().endswith("end")
-    assert "bytes left out" in text
-    assert len(text) < size + 200_000
-
-
-def test_only_marked_processes_are_ours() -> None:
-    with subprocess.Popen(["sleep", "60"], env={"PACELINE_TRIAL": "mine", "PATH": os.environ["PATH"]}) as child:
-        try:
-            _until(lambda: processes_with("PACELINE_TRIAL=mine") == [child.pid])
-            assert processes_with("PACELINE_TRIAL=min") == []
-        finally:
-            child.kill()
-
-
-def _until(condition: Any, patience_s: float = 60) -> None:
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
-        time.sleep(0.02)
-
-
-def test_a_killed_builders_lock_is_removed_unless_somebody_may_be_building(tmp_path: Path) -> None:
-    lock = tmp_path / "deepspeed_shm_comm" / "lock"
-    lock.parent.mkdir()
-    lock.touch()
-    builds = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"TORCH_EXTENSIONS_DIR": str(tmp_path)}
-    )
-    try:
-        remove_build_locks(tmp_path)
-        assert lock.exists()
-    finally:
-        builds.communicate(b"\n")
-    remove_build_locks(tmp_path)
-    assert not lock.exists(), "torch would wait for it for ever"

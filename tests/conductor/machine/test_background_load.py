@@ -1,4 +1,4 @@
-"""Blocks that were disturbed do not count; outsiders are told from a trial's own processes."""
+"""Outsiders are told from a trial's own processes, and what they used is what they used since."""
 
 import os
 import subprocess
@@ -6,49 +6,8 @@ import sys
 
 import pytest
 
-from paceline.analysis.one_trial.disturbance import disturbance_of_load
-from paceline.analysis.whole_run.excluded_blocks import excluded_blocks
-from paceline.analysis.whole_run.summary import summarise
 from paceline.conductor.machine.background_load import OutsideProcess, outside_cpu_s, read
-from paceline.schema.conditions import Conditions, differing_conditions, soft_differences
-from paceline.schema.engine import EngineName
-from paceline.schema.metrics import Better
-from paceline.schema.records import TRIAL_MARKER, BackgroundLoad, Flag, FlagName, Measure, Result
-from paceline.schema.trial import Status, Trial
-from support.builders import make_cell
-
-
-def trial(engine: str, block: int) -> Trial:
-    cell = make_cell(engine=EngineName("fake", engine))
-    return Trial(
-        id=f"{engine}-{block}", cell=cell, block=block, position=0, seed=0, conditions=Conditions(), devices=(0, 1)
-    )
-
-
-def result(of: Trial, value: float, *, disturbed: bool) -> Result:
-    measure = Measure(value=value, unit="s", better=Better.LOWER, reduction="-")
-    flags = [Flag(name=FlagName.DISTURBED, message="other processes took 40%")] if disturbed else []
-    return Result(trial_id=of.id, status=Status.OK, cause=None, measures={"step_p50_s": measure}, flags=flags)
-
-
-def test_a_disturbed_block_does_not_count_for_any_engine_of_its_comparison() -> None:
-    trials = [trial(engine, block) for block in range(3) for engine in ("a", "b")]
-    results = {
-        t.id: result(t, float(t.block), disturbed=(t.block == 2 and t.cell.engine.strategy == "b")) for t in trials
-    }
-    assert excluded_blocks(trials, results) == {(0, 2): ["fake/b: other processes took 40%"]}
-    for cell in summarise(trials, results, excluded_blocks(trials, results)):
-        assert cell.metrics["step_p50_s"].max == 1.0
-        assert (cell.ok, cell.planned, cell.excluded) == (2, 3, 1)
-
-
-def test_blocks_that_are_all_disturbed_are_shown_rather_than_nothing() -> None:
-    trials = [trial("a", block) for block in range(2)]
-    results = {t.id: result(t, 1.0, disturbed=True) for t in trials}
-    assert excluded_blocks(trials, results) == {}
-    (cell,) = summarise(trials, results, excluded_blocks(trials, results))
-    assert cell.ok == 2
-    assert FlagName.DISTURBED in cell.flags
+from paceline.schema.records import TRIAL_MARKER
 
 
 def outsider(own_s: float, children_s: float = 0.0, parent: int = 1, share: float = 1.0) -> OutsideProcess:
@@ -84,24 +43,6 @@ def test_what_carries_the_mark_is_no_outsider() -> None:
             assert (waits.pid in {pid for pid, _ in read((0,), marker).outside}) == is_outsider
         finally:
             waits.communicate(b"\n")
-
-
-def test_many_jobs_are_disturbed_by_the_same_rules() -> None:
-    seen = BackgroundLoad(
-        seconds=10, cores=[0, 1], steal_s=0.0, outside_s=3.0, pressure_s=None, throttled=2, memory_available_bytes=0
-    )
-    assert disturbance_of_load(seen).beyond_limits == [
-        "other processes took 15% of the window (limit 10%)",
-        "cores were throttled 2 times",
-    ]
-    assert disturbance_of_load(seen.model_copy(update={"outside_s": 1.0, "throttled": None})).beyond_limits == []
-
-
-def test_soft_conditions_are_told_and_hard_ones_part() -> None:
-    one = {"intraop_threads": 1, "process_threads": 14, "other_environment": {"NCCL_ASYNC_ERROR_HANDLING": "1"}}
-    other = {"intraop_threads": 2, "process_threads": 37, "other_environment": {}}
-    assert differing_conditions(one, other) == ["intraop_threads: 1 / 2"]
-    assert soft_differences(one, other) == ["process_threads: 14 / 37", "NCCL_ASYNC_ERROR_HANDLING: 1 / None"]
 
 
 def test_a_zombie_is_nobodys_outsider() -> None:

@@ -1,21 +1,14 @@
 """From suite to trials: balanced order, refusals before anything starts."""
 
-from collections import Counter
-from itertools import pairwise
-
 import pytest
 
 from paceline import registry
 from paceline.conductor.machine.inventory import inspect_machine
-from paceline.conductor.planning.block_order import block_order
-from paceline.conductor.planning.filters import Filters, select
 from paceline.conductor.planning.plan import Plan, make_plan
-from paceline.conductor.planning.request import seconds
 from paceline.conductor.planning.suites import built_in_suites, load_suite, override, parse_suite
 from paceline.conductor.planning.workload_facts import described_workloads
 from paceline.errors import RequestError
 from paceline.schema.conditions import Conditions
-from paceline.schema.engine import EngineName
 from paceline.schema.run import Machine
 from paceline.schema.suite import Suite
 from support.builders import fake_suite
@@ -31,18 +24,6 @@ def planned(suite: Suite, on: Machine | None = None) -> Plan:
 
 def plan_of(text: str, cores: int = 2) -> Plan:
     return planned(parse_suite(text, "test"), machine(cores))
-
-
-@pytest.mark.parametrize("engines", [2, 3, 4, 5])
-def test_block_order_balances_position_and_carry_over(engines: int) -> None:
-    cycle = engines if engines % 2 == 0 else 2 * engines
-    orders = [block_order(engines, block) for block in range(cycle)]
-    assert all(sorted(order) == list(range(engines)) for order in orders)
-    positions = Counter((place, engine) for order in orders for place, engine in enumerate(order))
-    follows = Counter(pair for order in orders for pair in pairwise(order))
-    assert len(set(positions.values())) == 1
-    assert set(follows.values()) == {cycle // engines}
-    assert len(follows) == engines * (engines - 1)
 
 
 def test_engines_of_a_block_share_a_seed_and_blocks_do_not() -> None:
@@ -108,65 +89,3 @@ def test_a_cpu_build_of_torch_leaves_gpus_out_and_says_so(monkeypatch: pytest.Mo
 def test_what_cannot_run_is_refused_with_the_reason(change: tuple[str, str], said: str) -> None:
     with pytest.raises(RequestError, match=said):
         plan_of(fake_suite("{}").replace(*change))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("just words", "not a mapping"),
-        ("a: [1, 2", "is not YAML"),
-        ("name: x", "description is missing"),
-        (fake_suite("{}").replace("warm_up_steps", "warmup_steps"), "did you mean 'warm_up_steps'"),
-        (fake_suite("{}").replace("variants", "variant"), "did you mean 'variants'"),
-        (fake_suite("{}").replace("steps: 3", "steps: 0"), "steps is 0"),
-        (fake_suite("{}").replace("moderate-complexity", "moderate"), "is 'moderate'"),
-        (fake_suite("{}").replace("fake/fake@one", "fake"), "is not of the form launcher/strategy"),
-    ],
-)
-def test_a_wrong_suite_is_refused_by_key_and_value(text: str, said: str) -> None:
-    with pytest.raises(RequestError, match=said):
-        parse_suite(text, "test")
-
-
-def test_set_overrides_one_key_of_all_comparisons_or_one_by_path() -> None:
-    suite = override(load_suite("quick"), ("steps=7", "blocks=2", "comparisons.1.warm_up_steps=0", "load={jobs: 3}"))
-    assert {c.steps for c in suite.comparisons} == {7}
-    assert {c.load.jobs for c in suite.comparisons} == {3}
-    assert suite.blocks == 2
-    assert [c.warm_up_steps for c in suite.comparisons][:2] == [3, 0]
-
-
-@pytest.mark.parametrize(
-    ("assignment", "said"),
-    [
-        ("steps", "key=value"),
-        ("stepz=3", "did you mean 'steps'"),
-        ("steps=zero", "is 'zero'"),
-        ("comparisons.9.steps=3", "there is no '9'"),
-        ("comparisons.0.stepz=3", "did you mean 'steps'"),
-    ],
-)
-def test_a_wrong_override_is_refused(assignment: str, said: str) -> None:
-    with pytest.raises(RequestError, match=said):
-        override(load_suite("quick"), (assignment,))
-
-
-def test_filters_keep_what_they_name_and_refuse_what_is_not_there() -> None:
-    suite = load_suite("quick")
-    kept = select(suite, Filters(engines=("torchrun/ddp",), category="large-scale"))
-    assert [str(e) for c in kept.comparisons for e in c.engines] == ["torchrun/ddp"]
-    with pytest.raises(RequestError, match="did you mean 'torchrun/ddp'"):
-        select(suite, Filters(engines=("torchrun/dpp",)))
-    with pytest.raises(RequestError, match="did you mean 'high-load'"):
-        select(suite, Filters(category="highload"))
-
-
-def test_engine_names_read_and_print_alike() -> None:
-    for text in ("torchrun/ddp", "ray-core/single@fresh"):
-        assert str(EngineName.parse(text)) == text
-
-
-def test_budgets_are_read_with_their_unit() -> None:
-    assert (seconds("90s"), seconds("10m"), seconds("2h")) == (90, 600, 7200)
-    with pytest.raises(RequestError, match="for example 90s"):
-        seconds("10")
