@@ -31,7 +31,7 @@ TRAPS = ["torch", "ray", "deepspeed", "transformers", "sklearn"]
     ],
 )
 def test_a_wrong_request_exits_with_2_and_starts_nothing(cli: Cli, arguments: tuple[str, ...], said: str) -> None:
-    done = cli(*arguments)
+    done = cli.here(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
@@ -49,7 +49,7 @@ def test_a_directory_that_is_in_use_is_not_written_to(cli: Cli) -> None:
 
 def test_an_output_directory_that_cannot_be_made(cli: Cli) -> None:
     (cli.folder / "suite.yaml").write_text(fake_suite("{}"))
-    done = cli("run", cli.folder / "suite.yaml", "--out", "/proc/nothing/here")
+    done = cli.here("run", cli.folder / "suite.yaml", "--out", "/proc/nothing/here")
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
@@ -68,7 +68,7 @@ def test_a_budget_that_is_too_small_exits_with_124(cli: Cli) -> None:
 
 
 def test_dry_run_prints_the_plan_and_starts_nothing(cli: Cli) -> None:
-    done = cli("run", "quick", "--dry-run", "--json")
+    done = cli.here("run", "quick", "--dry-run", "--json")
     plan = json.loads(done.stdout)
     assert len(plan["trials"]) == 12
     assert plan["estimate_s"] == pytest.approx(sum(t["estimate_s"] for t in plan["trials"]), abs=1)
@@ -77,7 +77,7 @@ def test_dry_run_prints_the_plan_and_starts_nothing(cli: Cli) -> None:
 
 @pytest.mark.parametrize("things", ["suites", "workloads", "engines", "metrics"])
 def test_lists_have_name_available_reason(cli: Cli, things: str) -> None:
-    rows = json.loads(cli("list", things, "--json").stdout)
+    rows = json.loads(cli.here("list", things, "--json").stdout)
     assert rows
     assert all({"name", "available", "reason"} <= row.keys() for row in rows)
 
@@ -132,7 +132,7 @@ def test_two_runs_are_compared_when_they_are_alike(cli: Cli) -> None:
     one, other = cli.folder / "one", cli.folder / "other"
     for out in (one, other):
         assert cli("run", suite, "--out", out).returncode == 0
-    found = json.loads(cli("compare", one, other, "--json").stdout)
+    found = json.loads(cli.here("compare", one, other, "--json").stdout)
     assert found["kind"] == "descriptive"
     assert [row["engine"] for row in found["cells"]] == ["fake/fake@one", "fake/fake"]
     first, second = found["cells"]
@@ -141,15 +141,15 @@ def test_two_runs_are_compared_when_they_are_alike(cli: Cli) -> None:
     record = json.loads((other / "run.json").read_text())
     record["versions"]["torch"] = "0.1"
     (other / "run.json").write_text(json.dumps(record))
-    refused = cli("compare", one, other)
+    refused = cli.here("compare", one, other)
     assert refused.returncode == 2
     assert "versions.torch" in refused.stderr
     assert "/ 0.1" in refused.stderr
     for key in ("versions.torch", "versions"):
-        allowed = cli("compare", one, other, "--allow", key)
+        allowed = cli.here("compare", one, other, "--allow", key)
         assert allowed.returncode == 0
         assert "differ in versions.torch" in allowed.stdout
-    assert "do not differ in that" in cli("compare", one, other, "--allow", "machine").stderr
+    assert "do not differ in that" in cli.here("compare", one, other, "--allow", "machine").stderr
 
 
 def test_doctor_tells_what_it_found(cli: Cli) -> None:

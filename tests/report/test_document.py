@@ -21,7 +21,7 @@ def test_show_json_has_the_promised_keys(cli: Cli, run: Path) -> None:
 
 
 def test_metrics_of_one_job_are_the_contracts_names(cli: Cli, run: Path) -> None:
-    names = json.loads(cli("show", run, "--json").stdout)["cells"][0]["metrics"].keys()
+    names = cli.document()["cells"][0]["metrics"].keys()
     assert {
         "samples_per_s", "step_p50_s", "step_p95_s", "first_step_s", "startup_s", "peak_pss_bytes",
         "model_flops_utilisation",

@@ -8,6 +8,6 @@ from support.records import edit_json
 
 def test_a_later_schema_is_refused(cli: Cli, run: Path) -> None:
     edit_json(run / "run.json", lambda data: data.update(schema_version=99))
-    done = cli("show", run)
+    done = cli.here("show", run)
     assert done.returncode == 1
     assert "schema version 99" in done.stderr
