@@ -1,56 +1,16 @@
-"""Running the real command line, and small builders of cells and records."""
+"""Fixtures of all tests; what they build on is in ``support``."""
 
-import json
-import os
-import subprocess
-import sys
-from dataclasses import dataclass
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from paceline.schema.conditions import Conditions
-from paceline.schema.engine import EngineName
-from paceline.schema.suite import Category, Load
-from paceline.schema.trial import Cell, Job
-
-SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
-
-
-@dataclass
-class Cli:
-    """The ``paceline`` command, with a state folder of its own so that tests do not wait for each other."""
-
-    folder: Path
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return os.environ | {"XDG_STATE_HOME": str(self.folder / "state"), "NO_COLOR": "1"} | more
-
-    def argv(self, *arguments: str | Path) -> list[str]:
-        return [sys.executable, "-m", "paceline.cli.main", *map(str, arguments)]
-
-    def __call__(self, *arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.argv(*arguments),
-            env=self.environment(**more),
-            cwd=self.folder,
-            text=True,
-            capture_output=True,
-            timeout=280,
-        )
-
-    def suite(self, text: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """Run a suite given as YAML into ``self.folder / "run"``."""
-        path = self.folder / "suite.yaml"
-        path.write_text(text)
-        return self("run", path, "--out", self.folder / "run", *arguments)
-
-    def document(self) -> dict[str, Any]:
-        shown = self("show", self.folder / "run", "--json")
-        assert shown.returncode == 0, shown.stderr
-        found: dict[str, Any] = json.loads(shown.stdout)
-        return found
+from paceline.conductor.machine.leftovers import shared_memory_names
+from support.builders import fake_suite
+from support.command_line import Cli
+from support.machine import abandoned, trial_processes
 
 
 @pytest.fixture
@@ -58,62 +18,30 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
-def make_cell(**changes: Any) -> Cell:
-    """Return a plain two-rank cell of the fake engine."""
-    fields: dict[str, Any] = {
-        "comparison": 0,
-        "category": Category.MODERATE_COMPLEXITY,
-        "workload": "fake",
-        "tier": "cpu",
-        "data": "synthetic",
-        "dataset": "generated",
-        "engine": EngineName("fake", "fake"),
-        "load": Load(),
-        "ranks": 2,
-        "micro_batch": 16,
-        "accumulation": 1,
-        "samples": None,
-        "incomplete_batch": "drop",
-        "warm_up_steps": 0,
-        "steps": 10,
-        "evaluate": False,
-        "oversubscribe": False,
-        "timeout_s": 60.0,
-    }
-    return Cell(**(fields | changes))
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of the fake engine, to be copied and damaged."""
+    cli = Cli(tmp_path_factory.mktemp("recorded"))
+    done = cli.suite(fake_suite("{step_s: 0.02}", steps=10))
+    assert done.returncode == 0, done.stderr
+    return cli.folder / "run"
 
 
-def make_job(tmp_path: Path, cell: Cell) -> Job:
-    """Return the job that a rank of a cell would read."""
-    return Job(
-        trial_id="t",
-        job_id=0,
-        cell=cell,
-        seed=0,
-        conditions=Conditions(),
-        devices=(0, 1),
-        lease_dir=str(tmp_path),
-        out_dir=str(tmp_path / "out"),
-        tree_marker="PACELINE_TRIAL=t",
-        alone=True,
-    )
+@pytest.fixture
+def run(recorded: Path, cli: Cli) -> Path:
+    return Path(shutil.copytree(recorded, cli.folder / "run"))
 
 
-def fake_suite(settings: str, *, steps: int = 3, more: str = "", engines: str = "[fake/fake@one]") -> str:
-    """Return a suite with one comparison of fake engines; ``settings`` is what variant ``one`` does."""
-    return f"""
-name: test
-description: one comparison of the fake engine
-variants:
-  one: {{settings: {settings}}}
-  other: {{settings: {{step_s: 0.01}}}}
-comparisons:
-  - category: moderate-complexity
-    workload: fake
-    tier: cpu
-    engines: {engines}
-    ranks: 2
-    warm_up_steps: 0
-    steps: {steps}
-    {more}
-"""
+@pytest.fixture
+def nothing_is_left_behind(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No process, temporary folder or shared memory of this test's runs remains; other runs on the machine may go on.
+
+    What belongs to this test is told by the state folder and the TMPDIR that its command line hands down.
+    """
+    shared = shared_memory_names()
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as temporary:  # short: sockets lie below it
+        monkeypatch.setenv("TMPDIR", temporary)
+        yield
+        assert trial_processes(cli.environment()["XDG_STATE_HOME"]) == []
+        assert abandoned(shared_memory_names() - shared) == []
+        assert list(Path(temporary).glob("pl-*")) == []

@@ -1,0 +1,1 @@
+"""What tests share: builders of cells and records, the command line, faulty engines."""
