@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import fake_suite
 from paceline.conductor.machine.inventory import inspect_machine
 from paceline.conductor.planning import suites
 from paceline.conductor.planning.filters import Filters, select
@@ -16,8 +15,9 @@ from paceline.errors import RequestError, nearest, quoted, shown
 from paceline.schema.conditions import Conditions
 from paceline.schema.suite import MAX_BLOCKS, MAX_TRIALS, Suite
 from paceline.store.run_directory import RunDirectory
+from support.builders import fake_suite
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 SUITE_FILES = [*(ROOT / "examples").glob("*/suite.yaml"), *(ROOT / "benchmarks").glob("*.yaml")]
 PLAIN = fake_suite("{}")
 LONGEST_MESSAGE = 900
