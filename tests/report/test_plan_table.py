@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from paceline.report import PROSE_COLUMNS
 from paceline.report.plan_table import opening_lines, plan_document, plan_table
 from paceline.schema.proof import ProofPlan
 from paceline.schema.suite import Load
@@ -61,12 +62,14 @@ def test_many_jobs_are_counted() -> None:
 
 def test_a_run_begins_with_what_it_will_take_and_where_it_is_written() -> None:
     timed = [(trial, 60.0) for trial in TRIALS]
-    text = opening_lines(RUN, timed, Path("runs/x"))
+    lines = opening_lines(RUN, timed, Path("runs/x"))
+    text = " ".join(lines)
     assert "3 trials, about 3.0 min" in text
     assert "a CPU, 2 cores" in text
     assert "proof" not in text
-    assert text.endswith("runs/x")
+    assert lines[-1] == "Run directory: runs/x"
+    assert max(map(len, lines)) <= PROSE_COLUMNS
     proof = make_trial().model_copy(update={"proof": ProofPlan()})
-    text = opening_lines(RUN, [*timed, (proof, 90.0), (proof, 30.0)], Path("runs/x"))
+    text = " ".join(opening_lines(RUN, [*timed, (proof, 90.0), (proof, 30.0)], Path("runs/x")))
     assert "3 trials, about 3.0 min" in text
     assert "2 proofs of same work, about 2.0 min" in text

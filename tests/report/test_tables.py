@@ -1,6 +1,7 @@
 """Tables as people read them: titles, figures, failures with their cause, and what it all means."""
 
 import pytest
+from rich.console import RenderableType
 
 from paceline.analysis.same_work.timed_trials import SameWork
 from paceline.analysis.statistics.pair_verdict import verdict
@@ -167,8 +168,13 @@ def test_as_shipped_is_said_in_the_title() -> None:
     assert "AS SHIPPED" not in table_of(one_engine())
 
 
+def sentences(text: RenderableType) -> str:
+    """Return what is printed, with its line breaks undone."""
+    return " ".join(text_of(text).split())
+
+
 def said_of(work: dict[str, SameWork]) -> str:
-    return meaning(two_engines({"samples_per_s": 1.0}, {"samples_per_s": 1.0}, work=work)).plain
+    return sentences(meaning(two_engines({"samples_per_s": 1.0}, {"samples_per_s": 1.0}, work=work)))
 
 
 def test_equal_rows_are_explained_and_unproven_ones_told_once_a_cause() -> None:
@@ -196,7 +202,7 @@ def test_few_blocks_are_no_ranking_and_enough_of_them_share_an_error() -> None:
         reference_rank=None,
     )  # fmt: skip
     figures = ({"samples_per_s": 1.0}, {"samples_per_s": 1.0})
-    text = meaning(two_engines(*figures, verdicts={0: [pair]})).plain
+    text = sentences(meaning(two_engines(*figures, verdicts={0: [pair]})))
     assert "No ranking" not in text
     assert "2%" in text
     assert "2.5%" in text
