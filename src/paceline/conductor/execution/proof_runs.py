@@ -11,7 +11,7 @@ from pathlib import Path
 
 from paceline.analysis.same_work.proof_trials import proof_trials, reference_trial
 from paceline.analysis.whole_run.stored_proofs import derived_proof
-from paceline.conductor.planning.workload_facts import installed_with
+from paceline.conductor.planning.workload_facts import sources_digest
 from paceline.launchers.environment import cache_dir
 from paceline.schema.proof import PROOF_VERSION, ProofPlan
 from paceline.schema.records import Scale
@@ -57,7 +57,7 @@ def _scale(alone: TrialDirectory) -> Scale | None:
 
 def _cached_at(run: Run, reference: Trial) -> Path | None:
     """Return where a reference process is remembered; a custom class may change unseen, so its never is."""
-    installed = installed_with(reference.cell.workload)
+    installed = sources_digest(reference.cell.workload)
     if installed is None:
         return None
     about = [PROOF_VERSION, installed, run.machine.cpu_model, reference.conditions.model_dump_json(), reference.proof]
