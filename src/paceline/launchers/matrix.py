@@ -12,7 +12,7 @@ class Row:
     many_jobs: bool = True
     """Whether a load may have more than one job."""
     why_one_job: str = ""
-    """Where it may not: the reason, and what to use instead."""
+    """Why a load may have only one job, and what to use instead; empty where it may have more."""
 
 
 SINGLE = frozenset({"single"})

@@ -1,4 +1,4 @@
-"""What frameworks leave behind: shared memory, temporary folders and build locks. Only what is ours is removed."""
+"""What frameworks leave behind: shared memory, temporary folders and build locks. Others' things stay."""
 
 import os
 import shutil

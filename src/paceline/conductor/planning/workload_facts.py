@@ -124,6 +124,6 @@ def _probed_facts(name: str, tier: Tier, dataset: str, import_path: str | None) 
     if answer is None:
         raise RequestError(f"workload {name!r}: building, one batch and one loss took longer than {PATIENCE_S} s")
     if answer.returncode != 0:
-        reason = (answer.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        reason = (answer.stderr.strip().splitlines() or ["the process that builds it ended without a message"])[-1]
         raise RequestError(f"workload {name!r}: {reason}")
     return WorkloadFacts.model_validate_json(answer.stdout.splitlines()[-1])
