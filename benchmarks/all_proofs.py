@@ -17,9 +17,10 @@ from paceline.analysis.whole_run.stored_proofs import stored_proof
 from paceline.conductor.execution.proof_runs import proofs_in_order
 from paceline.conductor.execution.trial_runner import TrialRunner
 from paceline.conductor.planning.request import Request, new_run, planned
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.contract import launcher_named
 from paceline.store.run_directory import RunDirectory
 
+LAUNCHERS = ("python", "torchrun", "deepspeed", "ray-train", "ray-core", "ray-tune")
 COMPARISON = """
   - {{category: {category}, workload: {workload}, engines: [{engines}], reference: {reference}, ranks: {ranks},
       oversubscribe: true, recipe: {recipe}, warm_up_steps: 1, steps: 2}}
@@ -62,8 +63,8 @@ def main() -> int:
 def _suite(arguments: argparse.Namespace) -> str:
     engines = [
         f"{launcher}/{strategy}"
-        for launcher, row in MATRIX.items()
-        for strategy in sorted(row.strategies - {"fake"})
+        for launcher in LAUNCHERS
+        for strategy in sorted(launcher_named(launcher).row.strategies)
         if (strategy == "single") == (arguments.ranks == 1)
     ]
     if arguments.engines:

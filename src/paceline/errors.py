@@ -1,19 +1,19 @@
-"""The exception hierarchy. A message names the thing, the value that was wrong, and the fix."""
+"""Exceptions that Paceline raises on purpose. A message names the thing, the value that is wrong, and the fix."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class PacelineError(Exception):
-    """Base of every error that Paceline raises on purpose; its text is meant for the user."""
+    """Base of all exceptions below; its text is meant for the user."""
 
 
 class RequestError(PacelineError):
-    """The request was wrong: nothing was started (exit code 2)."""
+    """The user's request is wrong; nothing was started (exit code 2)."""
 
 
 class RecordError(PacelineError):
-    """A run directory is absent, incomplete or of an unknown schema version."""
+    """A run directory is missing, incomplete, or of an unknown schema version."""
 
 
 QUOTED_CHARACTERS = 80
@@ -39,7 +39,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the tail of an 'unknown name' message: the nearest known names, or those there are when none is near."""
+    """Return the end of a message about an unknown name: the nearest known names, or some of all when none is near."""
     choices = sorted(str(name) for name in known)
     close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     if close:

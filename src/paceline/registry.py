@@ -1,4 +1,7 @@
-"""Everything pluggable registers by entry point; built-in things like anybody's."""
+"""Workloads, strategies and launchers by name, and what is installed for them.
+
+All of them register by entry point: those that come with Paceline in the same way as those of other packages.
+"""
 
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
@@ -31,7 +34,7 @@ def load(group: str, name: str) -> Any:
 
 
 def missing_modules(modules: tuple[str, ...]) -> list[str]:
-    """Return those of the top-level modules that are not installed, without importing any."""
+    """Return which of these top-level modules are not installed, without importing any."""
     return [module for module in modules if not _installed(module)]
 
 
@@ -42,12 +45,17 @@ def _installed(module: str) -> bool:
         return False
 
 
-def is_cpu_build(package: str) -> bool:
-    """Return whether an installed package says in its version that it is built without accelerators (``+cpu``)."""
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed package, or None when it is not installed."""
     try:
-        return version(package).endswith("+cpu")
+        return version(package)
     except PackageNotFoundError:
-        return False
+        return None
+
+
+def is_cpu_build(package: str) -> bool:
+    """Return whether a package is installed in a build without accelerators, marked by ``+cpu`` in its version."""
+    return (installed_version(package) or "").endswith("+cpu")
 
 
 INSTALL_LINES = {
@@ -57,14 +65,14 @@ INSTALL_LINES = {
     "deepspeed": "pip install 'paceline[deepspeed]'",
     "ray": "pip install 'paceline[ray]'",
 }
-"""What installs a missing module."""
+"""Module to the command that installs it."""
 
 
 def unavailable(modules: tuple[str, ...]) -> str | None:
-    """Return why something that needs these modules cannot run, with the install line; None when it can."""
+    """Return which of these modules are missing, with the command that installs them; None when all are there."""
     missing = missing_modules(modules)
     if not missing:
         return None
-    # The last one named brings the others with it: paceline[ray] includes torch.
-    line = INSTALL_LINES.get(missing[-1], f"pip install {missing[-1]}")
-    return f"{', '.join(missing)} not installed: {line}"
+    # Installing the last one installs the others too: paceline[ray] includes torch.
+    install_line = INSTALL_LINES.get(missing[-1], f"pip install {missing[-1]}")
+    return f"{', '.join(missing)} not installed: {install_line}"

@@ -200,7 +200,7 @@ def test_a_killed_rank_fails_its_trial_and_leaves_nothing(cli: Cli) -> None:
     assert process.returncode == 1
     (cell,) = json.loads(out)["cells"]
     assert cell["status"] == "failed"
-    assert "left no last word" in cell["cause"]
+    assert "neither an error nor a normal end" in cell["cause"]
     assert _pids_of("paceline.rank") == []
 
 

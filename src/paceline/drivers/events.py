@@ -1,4 +1,4 @@
-"""How a driver tells the conductor what it submitted and what came back: JSON lines with the shared clock."""
+"""The file in which a driver tells the conductor when jobs were submitted and released, as JSON lines."""
 
 from pathlib import Path
 from time import perf_counter_ns
@@ -7,13 +7,13 @@ from paceline.schema.records import DriverEvent
 
 
 class Events:
-    """Appends ``DriverEvent`` lines to a file."""
+    """Appends ``DriverEvent`` lines, stamped with the clock that all processes of this host share, to a file."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)  # opened for every line, because Ray pickles what holds this
+        self._path = Path(path)  # opened for each line: Ray pickles this object, and an open file cannot be pickled
 
     def accepting(self) -> None:
-        """Write that jobs can be submitted from now on."""
+        """Write that the cluster accepts jobs from now on."""
         self._write(DriverEvent.Kind.ACCEPTING)
 
     def submitted(self, job: int) -> None:

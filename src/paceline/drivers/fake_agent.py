@@ -1,4 +1,4 @@
-"""``python -m paceline.drivers.fake_agent RANKS JOB.json``: start fake ranks, end with the first failure."""
+"""``python -m paceline.drivers.fake_agent RANKS JOB.json``: start fake ranks and report the first failure."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 
 def main(ranks: int, job_file: str) -> int:
-    """Start the ranks and wait; return 0 if all did, else the first bad exit status (a signal as 128 + its number)."""
+    """Start the ranks and wait for all; return the first exit status that is not 0 (a signal as 128 + number), or 0."""
     children = [
         subprocess.Popen(
             [sys.executable, "-m", "paceline.rank", job_file],

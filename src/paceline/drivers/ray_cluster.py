@@ -1,4 +1,4 @@
-"""A Ray cluster of our own on this machine: explicit size, never a stranger's, nothing left behind."""
+"""A Ray cluster for one trial on this machine, of explicit size. A cluster that runs already is never joined."""
 
 import os
 from collections.abc import Iterator
@@ -31,9 +31,9 @@ def cluster(plan: LoadPlan) -> Iterator[None]:
 
 
 def cpus(plan: LoadPlan) -> int | None:
-    """Return how many CPUs the cluster has: said, because Ray ignores affinity and some cgroup limits.
+    """Return the number of CPUs that the cluster is given, because Ray itself ignores affinity and some cgroup limits.
 
-    Next to accelerators CPUs are no resource that jobs compete for. An oversubscribed job must find room for all of its
-    ranks, or Ray would wait for ever.
+    Jobs on accelerators do not compete for CPUs, so they get all of the machine. On the CPU tier there is room for all
+    ranks of one job even if it is oversubscribed: Ray would wait for ever otherwise.
     """
     return os.cpu_count() if plan.tier == "gpu" else max(plan.devices, plan.ranks * plan.cores_per_rank)

@@ -1,4 +1,4 @@
-"""``python -m paceline.drivers.ray_core PLAN.json``: every job of the plan as Ray tasks; Ray places them."""
+"""``python -m paceline.drivers.ray_core PLAN.json``: run every job of the plan as Ray tasks; Ray places them."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from paceline.schema.trial import LoadPlan
 
 
 def train(job_file: str, rank: int, ranks: int, port: int) -> None:
-    """Run one rank inside a Ray worker (executed there)."""
+    """Run one rank. Ray executes this function in a worker process."""
     import os
     import sys
     from time import perf_counter_ns
@@ -28,7 +28,7 @@ def train(job_file: str, rank: int, ranks: int, port: int) -> None:
     from paceline.strategies.contract import Membership
 
     if ranks == 1:
-        port = free_port()  # a task may wait long for its turn: a port that was free at submission may not be
+        port = free_port()  # the task may have waited so long that the port of its submission is taken
     os.environ.update(
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank)
     )
@@ -36,21 +36,21 @@ def train(job_file: str, rank: int, ranks: int, port: int) -> None:
 
 
 class Jobs:
-    """The jobs in flight: which tasks belong to which, and which placement group holds them."""
+    """The jobs in flight, with their tasks and placement groups."""
 
     def __init__(self, plan: LoadPlan, events: Events) -> None:
         self._plan = plan
         self._events = events
-        amount = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": plan.cores_per_rank}
+        resources = {"num_gpus": 1} if plan.tier == "gpu" else {"num_cpus": plan.cores_per_rank}
         self._bundle = {"GPU": 1} if plan.tier == "gpu" else {"CPU": plan.cores_per_rank}
-        self._task = ray.remote(max_retries=0, **amount, **plan.launcher)(train)
-        self._jobs: dict[Any, int] = {}
-        self._open: dict[int, int] = {}
+        self._task = ray.remote(max_retries=0, **resources, **plan.launcher)(train)
+        self._job_of_task: dict[Any, int] = {}
+        self._unfinished_ranks: dict[int, int] = {}
         self._errors: dict[int, str] = {}
         self._groups: dict[int, PlacementGroup] = {}
 
     def submit(self, job_id: int, job_file: str) -> None:
-        """Submit a job's tasks; Ray holds them until their resources are free."""
+        """Submit one task for each rank of a job; Ray holds them back until their resources are free."""
         ranks, task = self._plan.ranks, self._task
         if ranks > 1:
             group = placement_group([self._bundle] * ranks, strategy="STRICT_PACK")
@@ -58,28 +58,28 @@ class Jobs:
             task = task.options(scheduling_strategy=PlacementGroupSchedulingStrategy(group))
         port = free_port()
         for rank in range(ranks):
-            self._jobs[task.remote(job_file, rank, ranks, port)] = job_id
-        self._open[job_id] = ranks
+            self._job_of_task[task.remote(job_file, rank, ranks, port)] = job_id
+        self._unfinished_ranks[job_id] = ranks
         self._events.submitted(job_id)
 
     def wait(self) -> None:
-        """Write down every job when the last of its ranks has come back."""
-        while self._jobs:
-            (done, *_), _ = ray.wait(list(self._jobs), num_returns=1)
-            job_id = self._jobs.pop(done)
+        """Wait for all jobs; write down the release of each when the last of its ranks has ended."""
+        while self._job_of_task:
+            (done, *_), _ = ray.wait(list(self._job_of_task), num_returns=1)
+            job_id = self._job_of_task.pop(done)
             try:
                 ray.get(done)
             except ray.exceptions.RayError as error:
                 self._errors.setdefault(job_id, f"{type(error).__name__}: {error}")
-            self._open[job_id] -= 1
-            if self._open[job_id] == 0:
+            self._unfinished_ranks[job_id] -= 1
+            if self._unfinished_ranks[job_id] == 0:
                 self._events.released(job_id, error=self._errors.get(job_id))
                 if job_id in self._groups:
                     remove_placement_group(self._groups.pop(job_id))
 
 
 def main(plan_path: str) -> None:
-    """Submit all jobs together and write down when each was submitted and came back."""
+    """Submit all jobs at once and wait for them."""
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
     with cluster(plan):

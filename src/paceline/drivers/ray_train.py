@@ -1,4 +1,4 @@
-"""``python -m paceline.drivers.ray_train PLAN.json``: one job as a Ray Train TorchTrainer."""
+"""``python -m paceline.drivers.ray_train PLAN.json``: run one job with Ray Train's TorchTrainer."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from paceline.schema.trial import LoadPlan
 
 
 def train(config: dict[str, Any]) -> None:
-    """Run one rank inside a Ray Train worker (executed there; Ray has joined the ranks already)."""
+    """Run one rank. Ray Train executes this function in a worker process, whose process group it has formed already."""
     from time import perf_counter_ns
 
     started_ns = perf_counter_ns()
@@ -34,7 +34,7 @@ def train(config: dict[str, Any]) -> None:
 
 
 def main(plan_path: str) -> None:
-    """Fit the plan's only job and write down when it was submitted and came back."""
+    """Run the plan's only job; write down when it was submitted and released."""
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
     (job,) = plan.jobs

@@ -1,4 +1,4 @@
-"""``python -m paceline.drivers.ray_tune PLAN.json``: every job of the plan as a Ray Tune trial; Tune places them."""
+"""``python -m paceline.drivers.ray_tune PLAN.json``: run every job of the plan as a Tune trial; Tune places them."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from paceline.schema.trial import LoadPlan
 
 
 def train(config: dict[str, Any]) -> None:
-    """Run one rank inside a Tune actor (executed there)."""
+    """Run one rank. Ray Tune executes this function in an actor."""
     import sys
     from time import perf_counter_ns
 
@@ -26,22 +26,22 @@ def train(config: dict[str, Any]) -> None:
 
 
 class WriteReleases(tune.Callback):  # type: ignore[misc]
-    """Writes down every job as soon as Tune's controller knows that it is done."""
+    """Writes down the release of each job as soon as Tune's controller knows that it has ended."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
-        """Note a job that ended well."""
+        """Write down a job that succeeded."""
         self._events.released(trial.config["job"]["id"])
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:  # noqa: ARG002
-        """Note a job that failed."""
+        """Write down a job that failed."""
         self._events.released(trial.config["job"]["id"], error="the Tune trial failed")
 
 
 def main(plan_path: str) -> None:
-    """Fit over all jobs, one trial each."""
+    """Run all jobs, each as one Tune trial; write down when each was submitted and released."""
     plan = LoadPlan.model_validate_json(Path(plan_path).read_text())
     events = Events(plan.events_file)
     resources = {"gpu": 1} if plan.tier == "gpu" else {"cpu": plan.cores_per_rank}

@@ -1,1 +1,1 @@
-"""How ranks come to life: one file a launcher. A command is a pure function's result; nothing is started here."""
+"""How ranks come to life: one file for each launcher. A launcher returns a command line; it starts nothing itself."""

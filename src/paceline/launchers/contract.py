@@ -1,4 +1,4 @@
-"""The contract of a launcher: (job or load, place) to a command line and an environment."""
+"""The contract of a launcher: from a job, or a load, and its site to a command line and an environment."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from paceline.strategies.descriptor import StrategyDescriptor, registered_strate
 
 @dataclass(frozen=True)
 class Command:
-    """What to execute. ``environment`` is complete: nothing is inherited beside it."""
+    """What to execute. ``environment`` is complete: nothing else is inherited."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -30,11 +30,11 @@ class Site:
     python: str
     temp_dir: Path
     environment: dict[str, str]
-    """The base: conditions, caches, markers; launchers add to it."""
+    """Conditions, caches and markers; a launcher adds its own variables."""
     port: int
-    """A port that was free a moment ago, for launchers that must name one."""
+    """A port that was free a moment ago, for launchers that need one."""
     accelerators: tuple[str, ...] = ()
-    """What CUDA calls the accelerators of the job's slot; the environment shows no others. Empty on the CPU tier."""
+    """CUDA's names of the accelerators of the job's slot; the environment hides all others. Empty on the CPU tier."""
 
 
 class Launcher(ABC):
@@ -42,30 +42,30 @@ class Launcher(ABC):
 
     name: ClassVar[str]
     row: ClassVar[Row]
-    """Strategies and loads that it carries; the built-in launchers' rows are one table, ``matrix.py``."""
+    """Strategies and loads that the launcher can run."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that the launcher needs."""
+    """Top-level modules that must be installed."""
     scheduler: ClassVar[str]
-    """Whose scheduler places many jobs, as the tables say it."""
+    """Name of the scheduler that places many jobs, as tables print it."""
     startup_estimate_s: ClassVar[float]
-    """From submission to a rank's first line on two cores with warm caches: for estimates only."""
+    """Seconds from submission to a rank's first line, on two cores with warm caches: for estimates only."""
     selftest_only: ClassVar[bool] = False
     variants: ClassVar[Mapping[str, Variant]] = {}
-    """Named ways of launching that come with the launcher."""
+    """Named ways of launching that come with the launcher: the part of an engine's name after @."""
 
     def placed_by(self, variant: Variant) -> str:  # noqa: ARG002 - a launcher may place differently by variant
-        """Return whose scheduler places many jobs, and in what processes, as the tables say it."""
+        """Return which scheduler places many jobs, and in what processes, as tables print it."""
         return self.scheduler
 
     def carries(self, strategy: StrategyDescriptor) -> bool:
-        """Return whether the engine of this launcher and a strategy exists: either of the two may say so."""
+        """Return whether this launcher can run a strategy: either of the two may name the other."""
         return strategy.name in self.row.strategies or self.name in strategy.launchers
 
     def refusal(self, cell: Cell) -> str | None:
-        """Return why a cell cannot run under this launcher, or None when it can. Asked before anything is started."""
+        """Return why a cell cannot run under this launcher, or None when it can. Called before anything is started."""
         strategy = strategy_named(cell.engine.strategy)
         if not self.carries(strategy):
-            carried = ", ".join(s.name for s in registered_strategies() if self.carries(s))
+            carried = ", ".join(other.name for other in registered_strategies() if self.carries(other))
             return f"engine {cell.engine} does not exist: launcher {self.name!r} carries {carried}"
         if strategy.one_rank_only and cell.ranks > 1:
             return f"engine {cell.engine} trains on one rank, {cell.ranks} were asked for: set ranks: 1"
@@ -75,7 +75,7 @@ class Launcher(ABC):
 
 
 class JobLauncher(Launcher):
-    """One process tree a job; Paceline's first-come-first-served queue decides when each starts."""
+    """Starts one process tree for each job; Paceline's first-come-first-served queue decides when."""
 
     scheduler: ClassVar[str] = "Paceline's FCFS, fresh processes"
 
@@ -85,7 +85,7 @@ class JobLauncher(Launcher):
 
 
 class LoadLauncher(Launcher):
-    """One driver for the whole load; the framework itself decides when and where each job runs."""
+    """Starts one driver for the whole load; the framework itself decides when and where each job runs."""
 
     @abstractmethod
     def command(self, plan_file: Path, site: Site) -> Command:

@@ -1,27 +1,27 @@
-"""The ``deepspeed`` command, as people run it on one machine."""
+"""The ``deepspeed`` command, as it is used on one machine."""
 
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import ZERO, Row
 
 
 class DeepSpeedLauncher(JobLauncher):
-    """A runner starts a launcher that starts the ranks."""
+    """DeepSpeed's runner starts DeepSpeed's launcher, which starts the ranks."""
 
     name = "deepspeed"
-    row = MATRIX[name]
+    row = Row(ZERO)
     modules = ("torch", "deepspeed")
     startup_estimate_s = 5.5
 
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:
         """Return the deepspeed command line.
 
-        The hostfile is one that does not exist: a stray /job/hostfile would make the runner try ssh. The number of
-        accelerators is said, because a plain CPU machine counts as one; where there are some, their names are said,
-        because next to a number the runner ignores CUDA_VISIBLE_DEVICES.
+        The named hostfile does not exist: without a name the runner would read a stray /job/hostfile and try ssh.
+        On the CPU tier the number of ranks must be given, because the runner counts a CPU machine as one accelerator.
+        With accelerators their names are given, because a number would make the runner ignore CUDA_VISIBLE_DEVICES.
         """
-        where = (
+        devices = (
             ("--include", f"localhost:{','.join(site.accelerators)}")
             if site.accelerators
             else ("--num_accelerators", str(ranks))
@@ -30,7 +30,7 @@ class DeepSpeedLauncher(JobLauncher):
             str(site.scripts / "deepspeed"),
             "--hostfile",
             str(site.temp_dir / "no-hostfile"),
-            *where,
+            *devices,
             "--master_addr",
             "127.0.0.1",
             "--master_port",

@@ -1,16 +1,16 @@
-"""Starts fake ranks without torch, for the self-tests of the harness only."""
+"""Fake ranks without torch, for the self-tests of the harness only. The agent is ``paceline.drivers.fake_agent``."""
 
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import Row
 
 
 class FakeLauncher(JobLauncher):
-    """A small agent forks the ranks, as torchrun's would."""
+    """Runs a small agent that starts the ranks, as torchrun's agent does."""
 
     name = "fake"
-    row = MATRIX[name]
+    row = Row(frozenset({"fake"}))
     startup_estimate_s = 0.5
     selftest_only = True
 

@@ -1,9 +1,9 @@
-"""Plain ``python``: one rank in one process, no agent; with all cores it is the baseline of every category."""
+"""Plain ``python``: one rank in one process, without an agent; with all cores it is the baseline of every category."""
 
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import SINGLE, Row
 from paceline.schema.suite import Variant
 
 
@@ -11,7 +11,7 @@ class PythonLauncher(JobLauncher):
     """The cheapest way to start one rank."""
 
     name = "python"
-    row = MATRIX[name]
+    row = Row(SINGLE)
     modules = ("torch",)
     startup_estimate_s = 0.3
     variants = {"all-cores": Variant(cores_per_rank="all", summary="one process with all cores of the machine")}

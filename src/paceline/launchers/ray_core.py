@@ -1,20 +1,24 @@
-"""Ray tasks: a job of one rank is a task, a job of several is a placement group with a task a rank; Ray places both."""
+"""Ray tasks: a job of one rank is a task, a job of several ranks a placement group with one task for each rank.
+
+The driver that submits them to Ray is ``paceline.drivers.ray_core``.
+"""
 
 from pathlib import Path
 from typing import ClassVar
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import ALL, Row
 from paceline.schema.suite import Variant
 
 FRESH = {"max_calls": 1}
+"""Options of Ray tasks that give each of them a new worker process."""
 
 
 class RayCoreLauncher(LoadLauncher):
-    """A cluster of its own for each trial, then all jobs submitted as tasks."""
+    """Starts a Ray cluster for each trial and submits all jobs as tasks; Ray decides when and where they run."""
 
     name = "ray-core"
-    row = MATRIX[name]
+    row = Row(ALL)
     modules = ("torch", "ray")
     scheduler = "Ray's scheduler"
     startup_estimate_s = 5.0
@@ -24,7 +28,7 @@ class RayCoreLauncher(LoadLauncher):
     }
 
     def placed_by(self, variant: Variant) -> str:
-        """Return whose scheduler it is and whether processes are warm: two different effects."""
+        """Return the scheduler's name and whether worker processes are reused: both change times."""
         processes = "fresh processes" if variant.launcher == FRESH else "worker processes reused"
         return f"{self.scheduler}, {processes}"
 

@@ -1,16 +1,19 @@
-"""Ray Tune: each job is a Tune trial of one rank, Tune's controller decides when it runs."""
+"""Ray Tune: each job is a Tune trial of one rank, and Tune's controller decides when it runs.
+
+The driver that calls it is ``paceline.drivers.ray_tune``.
+"""
 
 from pathlib import Path
 
 from paceline.launchers.contract import Command, LoadLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import SINGLE, Row
 
 
 class RayTuneLauncher(LoadLauncher):
-    """A cluster of its own for each trial, then ``Tuner.fit`` over all jobs."""
+    """Starts a Ray cluster for each trial and calls ``Tuner.fit`` over all jobs."""
 
     name = "ray-tune"
-    row = MATRIX[name]
+    row = Row(SINGLE)
     modules = ("torch", "ray")
     scheduler = "Ray Tune, a fresh actor a job"
     startup_estimate_s = 9.0

@@ -1,21 +1,21 @@
-"""``torchrun`` (torch.distributed.run), as people run it on one machine."""
+"""``torchrun`` (torch.distributed.run), as it is used on one machine."""
 
 from pathlib import Path
 
 from paceline.launchers.contract import Command, JobLauncher, Site
-from paceline.launchers.matrix import MATRIX
+from paceline.launchers.matrix import ALL, Row
 
 
 class TorchrunLauncher(JobLauncher):
-    """An agent starts the ranks; ``--standalone`` lets it pick its own free port."""
+    """torchrun's agent starts the ranks; ``--standalone`` lets it choose a free port."""
 
     name = "torchrun"
-    row = MATRIX[name]
+    row = Row(ALL)
     modules = ("torch",)
     startup_estimate_s = 3.0
 
     def command(self, job_file: Path, ranks: int, site: Site) -> Command:
-        """Return the torchrun command line; the loopback address avoids a host name that may not resolve."""
+        """Return the torchrun command line, with the loopback address because the host's name may not resolve."""
         argv = (
             str(site.scripts / "torchrun"),
             "--standalone",

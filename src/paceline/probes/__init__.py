@@ -1,1 +1,1 @@
-"""Child processes that answer one question about this machine or about a workload, and may import frameworks for it."""
+"""Probes: child processes that answer one question about this machine or a workload, and may import frameworks."""

@@ -1,7 +1,7 @@
 """``python -m paceline.probes.describe_workload NAME TIER DATASET``: build a workload's model once and describe it.
 
-A user's own class (``module:Class``) is checked as well. Prints one JSON line; what is wrong goes to standard error as
-one line, with exit status 1.
+A custom class (``module:Class``) is checked as well. The description is printed as one JSON line. An error is printed
+on standard error as one line, with exit status 1.
 """
 
 import json
@@ -16,15 +16,16 @@ from paceline.workloads.contract import Workload, load_workload
 from paceline.workloads.descriptor import Tier, is_custom
 
 TRIED_SAMPLES = 2
+"""Samples in the batch on which a custom class is tried."""
 
 
 def describe(name: str, tier: Tier, dataset: str) -> dict[str, Any]:
-    """Return what the conductor must know. Raises RequestError that names what a user's class lacks."""
+    """Return the fields of ``WorkloadFacts``. Raises RequestError that says what is wrong with a custom class."""
     custom = is_custom(name)
     if custom:
-        _check_class(name)
+        _require_workload_class(name)
     workload = load_workload(name, tier, dataset)
-    summary = _check(workload) if custom else ""
+    summary = _try_one_batch(workload) if custom else ""
     flops, source = _flops(workload)
     return {
         "data": workload.data,
@@ -35,15 +36,18 @@ def describe(name: str, tier: Tier, dataset: str) -> dict[str, Any]:
     }
 
 
-def _check_class(name: str) -> None:
+def _require_workload_class(name: str) -> None:
     module, _, attribute = name.partition(":")
-    found = getattr(import_module(module), attribute, None)
-    if not (isinstance(found, type) and issubclass(found, Workload)):
+    member = getattr(import_module(module), attribute, None)
+    if not (isinstance(member, type) and issubclass(member, Workload)):
         raise RequestError(f"{attribute} in {module} is not a subclass of paceline.workloads.contract.Workload")
 
 
-def _check(workload: Workload) -> str:
-    """Try one batch and one backward pass; return what there is to train."""
+def _try_one_batch(workload: Workload) -> str:
+    """Build the model and train on one batch; return the size of the model in words.
+
+    Raises RequestError when a method does not do what ``Workload`` demands.
+    """
     import torch
 
     if not isinstance(getattr(workload, "samples", None), int) or workload.samples < workload.global_batch:
@@ -84,6 +88,6 @@ if __name__ == "__main__":
     try:
         print(json.dumps(describe(name, tier, dataset)))  # type: ignore[arg-type]
     except Exception as error:
-        said = str(error) if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
-        print(said, file=sys.stderr)
+        message = str(error) if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
+        print(message, file=sys.stderr)
         sys.exit(1)

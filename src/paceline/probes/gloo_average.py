@@ -1,6 +1,6 @@
 """``python -m paceline.probes.gloo_average``: do two gloo ranks average the gradients 1 and 2 to 1.5?
 
-FSDP2 on gloo once summed them (pytorch#162338). Both ways of averaging are asked, with real process groups.
+FSDP2 on gloo once summed them (pytorch#162338). DDP and FSDP2 are both tried, with real process groups.
 """
 
 import tempfile
@@ -21,8 +21,8 @@ def _gradient(model: torch.nn.Module, value: float) -> float:
     model(torch.full((1, 1), value)).sum().backward()
     gradient = next(iter(model.parameters())).grad
     assert gradient is not None
-    whole = gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
-    return float(whole.sum())
+    full_gradient = gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
+    return float(full_gradient.sum())
 
 
 def _ddp_average(value: float) -> float:
@@ -45,7 +45,7 @@ def probe(rank: int, rendezvous: str) -> None:
 
 
 def main() -> None:
-    """Start both ranks."""
+    """Start both ranks and wait for them."""
     with tempfile.TemporaryDirectory() as folder:
         spawn(probe, args=(str(Path(folder) / "rendezvous"),), nprocs=2)  # type: ignore[no-untyped-call]
 

@@ -4,7 +4,7 @@ from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 
 
 def main() -> None:
-    """Build (or load) DeepSpeed's shared-memory communication operator."""
+    """Build DeepSpeed's shared-memory communication operator, or load it when it is built already."""
     ShareMemCommBuilder().load(verbose=False)
 
 

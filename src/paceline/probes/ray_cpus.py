@@ -1,4 +1,4 @@
-"""``python -m paceline.probes.ray_cpus``: print how many CPUs Ray would take if nobody told it."""
+"""``python -m paceline.probes.ray_cpus``: print how many CPUs Ray takes when it is started without ``num_cpus``."""
 
 import ray._private.utils
 

@@ -1,1 +1,1 @@
-"""The run directory: the source of truth, append-only; everything else is derived from it."""
+"""The run directory: append-only, and the source from which everything printed is derived."""

@@ -1,4 +1,4 @@
-"""Whole files, written beside their place and renamed into it: a reader sees the old one or the new one."""
+"""Files that are written beside their place and then renamed into it: a reader sees the old or the new one, whole."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is either complete or absent, whatever happens meanwhile."""
+    """Write a file so that it is complete or unchanged, even if this process is killed meanwhile."""
     beside = path.with_name(f".{path.name}.partial")
     with beside.open("w") as file:
         file.write(text)
@@ -23,12 +23,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_model(path: Path, model: BaseModel) -> None:
-    """Write a model as JSON, whole."""
+    """Write a model as JSON, completely or not at all."""
     write_whole(path, model.model_dump_json(indent=1) + "\n")
 
 
 def read_model(path: Path, kind: type[M]) -> M:
-    """Read a model. Raises RecordError that names the file and what is wrong with it."""
+    """Read a model from its JSON file. Raises RecordError that names the file and what is wrong with it."""
     try:
         return kind.model_validate_json(path.read_text(), context=STORED)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Reading what ranks and drivers wrote: raw event lines and step boundaries, as typed records."""
+"""Reading what ranks and drivers wrote: their event lines and arrays, as typed records."""
 
 import json
 from collections.abc import Iterator
@@ -14,13 +14,17 @@ from paceline.errors import RecordError
 from paceline.schema.records import RankRecord
 
 _LISTS = {"phase": "phases", "memory": "memory", "activity": "activity", "proof": "proof", "end_alone": "end_alone"}
-"""Events that come several times, and the field that collects them."""
+"""Event that comes several times to the field of ``RankRecord`` that collects its values."""
 
-_BEFORE_ANYTHING = {**{field: [] for field in _LISTS.values()}, "cores": [], "reused_process": False}
+_INITIAL_FIELDS = {**{field: [] for field in _LISTS.values()}, "cores": [], "reused_process": False}
+"""Fields of a rank that has not written anything yet."""
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON-lines file; a last line that was cut off by a kill is left out."""
+    """Yield the objects of a JSON-lines file, none if it does not exist. A last line that a kill cut off is left out.
+
+    Raises RecordError for any other line that is not JSON.
+    """
     if not path.exists():
         return
     lines = path.read_text().split("\n")
@@ -36,8 +40,11 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_rank(path: Path) -> RankRecord | None:
-    """Assemble the record of ``rank-<r>.jsonl``; None when the rank died before it could write anything."""
-    fields: dict[str, Any] = {"rank": int(path.stem.removeprefix("rank-")), **_fresh()}
+    """Return the record of ``rank-<r>.jsonl``, or None when the rank died before it could write anything.
+
+    Raises RecordError when the lines do not make a record.
+    """
+    fields: dict[str, Any] = {"rank": int(path.stem.removeprefix("rank-")), **_initial_fields()}
     for line in json_lines(path):
         event, value = line["event"], line["value"]
         if event in _LISTS:
@@ -53,13 +60,16 @@ def read_rank(path: Path) -> RankRecord | None:
 
 
 def read_ranks(job_dir: Path) -> list[RankRecord]:
-    """Return the records of all ranks of a job that wrote any, in order of rank."""
-    found = [read_rank(path) for path in job_dir.glob("rank-*.jsonl")]
-    return sorted((r for r in found if r is not None), key=lambda r: r.rank)
+    """Return the records of all ranks of a job that have written one, in order of rank."""
+    records = [read_rank(path) for path in job_dir.glob("rank-*.jsonl")]
+    return sorted((record for record in records if record is not None), key=lambda record: record.rank)
 
 
 def read_bounds(job_dir: Path, rank: int) -> NDArray[np.int64] | None:
-    """Return the step boundaries of a rank in ns, shape (steps, 2), or None when it wrote none."""
+    """Return start and end of each step of a rank in ns, shape (steps, 2), or None when the rank wrote none.
+
+    Raises RecordError when the file is not whole.
+    """
     path = job_dir / f"rank-{rank}-steps.npy"
     if not path.exists():
         return None
@@ -73,11 +83,11 @@ def read_bounds(job_dir: Path, rank: int) -> NDArray[np.int64] | None:
 def read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
     """Return the arrays of a proof by name. Raises RecordError when the file is missing or not whole."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            return dict(found)
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise RecordError(f"{path} is not a proof's whole set of arrays: {error}") from error
 
 
-def _fresh() -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, list) else value for key, value in _BEFORE_ANYTHING.items()}
+def _initial_fields() -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, list) else value for key, value in _INITIAL_FIELDS.items()}

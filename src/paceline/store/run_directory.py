@@ -1,4 +1,4 @@
-"""Names and places of everything in a run directory (docs/run-directory.md), read and written in this one file."""
+"""Files of a run directory (docs/run-directory.md): only this module knows their names and places."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,18 +17,18 @@ from paceline.store import raw
 from paceline.store.files import read_model, write_model, write_whole
 
 REPEATED = (Status.INTERRUPTED, Status.INFRASTRUCTURE)
-"""Endings that say nothing of an engine: a resumed run tries again."""
+"""Statuses that say nothing about an engine: a resumed run repeats these trials."""
 
 
 class TrialDirectory:
-    """``RUN/trials/<id>``."""
+    """Folder of one trial: ``RUN/trials/<id>`` or ``RUN/proofs/<id>``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def finished(self) -> bool:
-        """Whether the trial has a result (written last, so all else is there) that a resumed run need not repeat."""
+        """Whether the trial has a result and a resumed run need not repeat it. The result is the last file written."""
         return (self.path / "result.json").exists() and self.result().status not in REPEATED
 
     def job_dir(self, job_id: int) -> Path:
@@ -37,15 +37,15 @@ class TrialDirectory:
 
     @property
     def driver_events_file(self) -> Path:
-        """Where a driver writes what it submitted and got back."""
+        """File in which a driver writes when jobs were submitted and released."""
         return self.path / "driver-events.jsonl"
 
     def driver_events(self) -> Iterator[DriverEvent]:
-        """Yield what a driver has written so far; nothing where there is none."""
+        """Yield the events that a driver has written so far; none for a trial without a driver."""
         return (DriverEvent.model_validate(line) for line in raw.json_lines(self.driver_events_file))
 
     def begin(self, trial: Trial) -> None:
-        """Make the folder and write the exact trial. What an interrupted attempt left is moved aside, never mixed."""
+        """Make the folder and write the exact trial. The folder of an earlier attempt is renamed to ``attempt-N``."""
         if self.path.exists():
             attempt = sum(1 for _ in self.path.parent.glob(f"{self.path.name}.attempt-*")) + 1
             self.path.rename(self.path.with_name(f"{self.path.name}.attempt-{attempt}"))
@@ -53,18 +53,18 @@ class TrialDirectory:
         write_model(self.path / "trial.json", trial)
 
     def end(self, ending: Ending, load: LoadRecord, jobs: list[JobRecord]) -> None:
-        """Write what the conductor saw; ranks have written theirs."""
+        """Write the conductor's records of a trial; its ranks have written their own by now."""
         write_whole(self.path / "jobs.jsonl", "".join(job.model_dump_json() + "\n" for job in jobs))
         write_model(self.path / "load.json", load)
         write_model(self.path / "ending.json", ending)
 
     def write_result(self, result: Result) -> None:
-        """Write what was derived. Its presence says that the trial is finished."""
+        """Write the derived result, which marks the trial as finished."""
         write_model(self.path / "result.json", result)
 
     @property
     def has_proof(self) -> bool:
-        """Whether the outcome of a proof trial is written down."""
+        """Whether the outcome of a proof trial has been written."""
         return (self.path / "proof.json").exists()
 
     def write_proof(self, proof: Proof) -> None:
@@ -77,12 +77,12 @@ class TrialDirectory:
         return read_model(self.path / "proof.json", Proof)
 
     def proof_arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Return what rank 0 kept of the weights, empty when it proved nothing. Raises RecordError when unreadable."""
+        """Return rank 0's sketches of weights by name, empty where it took none. Raises RecordError when unreadable."""
         path = self.job_dir(0) / "rank-0-proof.npz"
         return raw.read_arrays(path) if path.exists() else {}
 
     def wall_s(self) -> float | None:
-        """Return the seconds from the trial's start to its end, clean-up included; None where nothing was written."""
+        """Return the seconds from the trial's start to its end, clean-up included; None for a trial without an end."""
         path = self.path / "ending.json"
         return read_model(path, Ending).wall_s if path.exists() else None
 
@@ -91,7 +91,10 @@ class TrialDirectory:
         return read_model(self.path / "result.json", Result)
 
     def records(self, *, with_arrays: bool = True) -> TrialRecords:
-        """Read the raw records. Raises RecordError when a file is missing or unreadable."""
+        """Read the raw records. Raises RecordError when a file is missing or unreadable.
+
+        ``with_arrays``: also step boundaries and sketches of weights.
+        """
         try:
             return self._records(with_arrays)
         except (ValidationError, KeyError, TypeError) as error:
@@ -104,9 +107,9 @@ class TrialDirectory:
         bounds = {}
         for job_id, records in ranks.items() if with_arrays else ():
             for record in records:
-                found = raw.read_bounds(self.job_dir(job_id), record.rank)
-                if found is not None:
-                    bounds[job_id, record.rank] = found
+                rank_bounds = raw.read_bounds(self.job_dir(job_id), record.rank)
+                if rank_bounds is not None:
+                    bounds[job_id, record.rank] = rank_bounds
         return TrialRecords(
             trial=trial,
             ending=read_model(self.path / "ending.json", Ending),
@@ -119,14 +122,14 @@ class TrialDirectory:
 
 
 class RunDirectory:
-    """``RUN``: run.json and one folder a trial."""
+    """Folder of a run: run.json, and one folder for each trial and each proof."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def create(cls, path: Path, run: Run) -> "RunDirectory":
-        """Make a new run directory. Raises RequestError when it cannot be written or holds something already."""
+        """Make a new run directory. Raises RequestError when it cannot be written or is not empty."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -141,13 +144,13 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> "RunDirectory":
-        """Open an existing run directory. Raises RequestError when it is none."""
+        """Open an existing run directory. Raises RequestError when the folder is not a run directory."""
         if not (path / "run.json").is_file():
             raise RequestError(f"{path} is not a run directory: it has no run.json")
         return cls(path)
 
     def run(self) -> Run:
-        """Return run.json. Raises RecordError for a schema version that this Paceline does not know."""
+        """Return the run that run.json describes. Raises RecordError when its schema version is not this Paceline's."""
         run = read_model(self.path / "run.json", Run)
         if run.schema_version != SCHEMA_VERSION:
             raise RecordError(
@@ -157,9 +160,9 @@ class RunDirectory:
         return run
 
     def trial(self, trial: Trial) -> TrialDirectory:
-        """Return the folder of a trial, whether it exists or not."""
+        """Return the folder of a timed trial, whether it exists or not."""
         return TrialDirectory(self.path / "trials" / trial.id)
 
     def proof(self, trial: Trial) -> TrialDirectory:
-        """Return the folder of a proof trial, or of the single process that it is compared with."""
+        """Return the folder of a proof trial, or of the reference process that it is compared with."""
         return TrialDirectory(self.path / "proofs" / trial.id)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_behind")
     ("settings", "status", "said"),
     [
         ("{raise_at_step: 2}", "failed", "RuntimeError: the fake engine raises"),
-        ("{kill_at_step: 2}", "failed", "left no last word"),
+        ("{kill_at_step: 2}", "failed", "neither an error nor a normal end"),
         ("{hang_at_step: 2}", "timeout", "no end within 3 s"),
         ("{hang_at_step: 2, ignore_terminate: true}", "timeout", "no end within 3 s"),
         ("{loss: null}", "diverged", "loss nan at step 0"),

@@ -1,2 +1,4 @@
-"""From a ``Run`` to results: ``campaign`` goes through the plan, ``trial_runner`` runs one trial, ``slot_queue`` or
-``load_driver`` runs the jobs of a trial."""
+"""From a ``Run`` to results.
+
+``campaign`` goes through the plan, ``trial_runner`` runs one trial, ``slot_queue`` or ``load_driver`` runs its jobs.
+"""

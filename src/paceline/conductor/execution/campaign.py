@@ -1,4 +1,4 @@
-"""A run from its plan to its last trial: one at a time, resumable, interruptible, within a budget."""
+"""A campaign: all trials of a run, one at a time. It can be interrupted and resumed, and it keeps a budget of time."""
 
 import signal
 import threading
@@ -33,7 +33,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a campaign ended, what it took, and how many blocks are whole."""
+    """Why a campaign ended, how long it took, and how many blocks are whole."""
 
     stop: Stop
     wall_s: float
@@ -42,7 +42,7 @@ class Outcome:
 
 @contextmanager
 def exclusive_machine() -> Iterator[None]:
-    """Hold the right to measure on this machine. Raises RequestError when another run has it."""
+    """Hold the lock that lets one run measure on this machine. Raises RequestError when another run holds it."""
     folder = state_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,61 +63,60 @@ def exclusive_machine() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn the first interrupting signal into KeyboardInterrupt; while we clean up after it, ignore more of them."""
+    """Turn the first interrupting signal into KeyboardInterrupt and ignore further ones while the run cleans up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for each in INTERRUPTS:
-            signal.signal(each, signal.SIG_IGN)
+        for further in INTERRUPTS:
+            signal.signal(further, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in INTERRUPTS}
+    earlier_handlers = {number: signal.signal(number, interrupt) for number in INTERRUPTS}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in earlier_handlers.items():
             signal.signal(number, handler)
 
 
 def execute(run: Run, directory: RunDirectory, progress: Progress, budget_s: float | None) -> Outcome:
     """Run every trial of the plan that has no result yet, in order.
 
-    A budget is kept by not starting a trial that is estimated to overrun it.
+    A trial is not started when it is estimated to end after ``budget_s``; the campaign ends there.
     """
-    started = time.monotonic()
+    campaign_start = time.monotonic()
     stop = Stop.DONE
     try:
         with interruptible():
             for trial, folder in _in_order(run, directory):
                 if folder.finished:
                     continue
-                spent = time.monotonic() - started
-                if budget_s is not None and spent + expected_s(trial) > budget_s:
+                spent_s = time.monotonic() - campaign_start
+                if budget_s is not None and spent_s + expected_s(trial) > budget_s:
                     stop = Stop.BUDGET
                     break
                 progress.started(trial)
-                begun = time.monotonic()
+                trial_start = time.monotonic()
                 result = TrialRunner(trial, folder, progress.tick, run.suite.import_path).run()
-                progress.ended(trial, result, time.monotonic() - begun)
+                progress.ended(trial, result, time.monotonic() - trial_start)
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED
     finally:
         progress.close()
-    return Outcome(stop, time.monotonic() - started, whole_blocks(run, directory))
+    return Outcome(stop, time.monotonic() - campaign_start, whole_blocks(run, directory))
 
 
 def trials_to_run(run: Run, directory: RunDirectory) -> list[tuple[Trial, float]]:
-    """Return every trial that has no result yet with its expected seconds, timed ones first, then proofs."""
+    """Return every trial that has no result yet, with its expected seconds: timed trials first, then proofs."""
     timed = [trial for trial in run.plan if not directory.trial(trial).finished]
     return [(trial, expected_s(trial)) for trial in (*timed, *proofs_to_run(run, directory))]
 
 
 def _in_order(run: Run, directory: RunDirectory) -> Iterator[tuple[Trial, TrialDirectory]]:
-    """Yield the first block, then what proves that its engines do the same work, then the other blocks."""
-    first = [trial for trial in run.plan if trial.block == 0]
-    yield from ((trial, directory.trial(trial)) for trial in first)
+    """Yield the trials of the first block, then the proofs that its engines do the same work, then the other blocks."""
+    yield from ((trial, directory.trial(trial)) for trial in run.plan if trial.block == 0)
     yield from proofs_in_order(run, directory)
     yield from ((trial, directory.trial(trial)) for trial in run.plan if trial.block > 0)
 

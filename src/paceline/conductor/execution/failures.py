@@ -1,4 +1,4 @@
-"""Why a job failed, in words that a person can act on: headline, last lines, where the log is."""
+"""Why a job failed, in words that a person can act on: a headline, the last lines of its log, and the log's path."""
 
 import re
 from dataclasses import dataclass
@@ -10,33 +10,37 @@ from paceline.schema.trial import Status
 from paceline.store import raw
 
 LAST_LINES = 5
+"""Number of lines of a log that are shown."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Status, cause (headline first, then the last lines and the log's path), and whether a port was lost to a race."""
+    """What is known about the failure of a job."""
 
     status: Status
     cause: str
+    """Headline, last lines of the log, path of the log."""
     port_taken: bool = False
+    """Whether another process took the port of the job before its ranks could use it."""
 
 
 def explain(job_dir: Path, ranks: int, log: Path, *, ended_with: str, oom_killed: bool) -> Failure:
     """Return the failure of a job whose command ended badly.
 
-    ``ended_with`` says how the command ended, for when no rank left a last word.
+    ``ended_with`` says how the command ended; ``oom_killed``, whether the kernel killed some process of this machine
+    for memory during the job.
     """
     records = raw.read_ranks(job_dir)
     errors = sorted((r for r in records if r.error), key=lambda r: r.error_ns or 0)
-    silent = [str(rank) for rank in range(ranks) if not _spoke(records, rank)]
+    cut_off = [str(rank) for rank in range(ranks) if not _wrote_its_end(records, rank)]
     parts = []
-    oom_killed = oom_killed and bool(silent)  # a rank that told its own end was not killed by the kernel
+    oom_killed = oom_killed and bool(cut_off)  # a rank that could write its end was not killed by the kernel
     if oom_killed:
         parts.append("the kernel's out-of-memory killer ended a process of the machine during the trial")
     if errors:
         parts.append(f"rank {errors[0].rank}: {(errors[0].error or '').splitlines()[-1]}")
-    if silent and records:
-        parts.append(f"rank {', '.join(silent)} left no last word")
+    if cut_off and records:
+        parts.append(f"rank {', '.join(cut_off)} wrote neither an error nor a normal end")
     if not records and (printed := _printed_error(log)):
         parts.append(printed)
     parts.append(ended_with)
@@ -49,13 +53,13 @@ def explain(job_dir: Path, ranks: int, log: Path, *, ended_with: str, oom_killed
 
 
 def exit_text(status: int) -> str:
-    """Return how a command ended: its exit status or the signal."""
+    """Return how a command ended, in words; a negative status is a signal."""
     if status >= 0:
         return f"the launcher exited with status {status}"
     return f"the launcher was ended by {Signals(-status).name}"
 
 
-def _spoke(records: list[RankRecord], rank: int) -> bool:
+def _wrote_its_end(records: list[RankRecord], rank: int) -> bool:
     return any(r.rank == rank and (r.error or r.done_ns) for r in records)
 
 
@@ -68,12 +72,12 @@ def _last_lines(log: Path) -> list[str]:
 
 
 def _printed_error(log: Path) -> str | None:
-    """Return the first exception that was printed, for processes that died before they could record one."""
+    """Return the first exception in a log. It serves for ranks that died before they could record their error."""
     try:
-        found = re.search(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", log.read_text(errors="replace"), re.MULTILINE)
+        match = re.search(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", log.read_text(errors="replace"), re.MULTILINE)
     except FileNotFoundError:
         return None
-    return found[0][:300] if found else None
+    return match[0][:300] if match else None
 
 
 def _mentions_port(log: Path) -> bool:

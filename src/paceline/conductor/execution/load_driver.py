@@ -1,4 +1,4 @@
-"""Running the one driver of a trial whose framework places all jobs itself (Ray)."""
+"""Running a trial whose framework places all jobs itself (Ray): one driver submits them all."""
 
 from pathlib import Path
 from time import perf_counter_ns
@@ -12,11 +12,11 @@ from paceline.schema.trial import Status
 from paceline.store.run_directory import TrialDirectory
 
 CLUSTER_LEAVES_S = 10.0
-"""How long a cluster's daemons may outlive its driver."""
+"""Longest time that a cluster's daemons may outlive its driver."""
 
 
 def run_driver(context: TrialContext, launcher: LoadLauncher, plan_file: Path) -> LoadEnd:
-    """Run one driver that places all jobs itself; the deadline counts for the load as a whole."""
+    """Run the driver to its end. Its deadline is that of the whole load: ``timeout_s`` for each round of jobs."""
     cell = context.trial.cell
     rounds = -(-cell.load.jobs // len(context.trial.slots))
     deadline_ns = perf_counter_ns() + int(rounds * cell.timeout_s * 1e9)
@@ -46,6 +46,7 @@ def run_driver(context: TrialContext, launcher: LoadLauncher, plan_file: Path) -
 
 
 def _from_events(context: TrialContext) -> LoadEnd:
+    """Return what the driver wrote about its jobs. Jobs are planned for the moment at which it accepts them."""
     accepting_ns = None
     ends = {job_id: JobEnd(job_id, 0) for job_id in range(len(context.job_files))}
     for event in context.directory.driver_events():
@@ -64,15 +65,15 @@ def _from_events(context: TrialContext) -> LoadEnd:
 def _set_status(
     end: JobEnd, context: TrialContext, log: Path, ended_with: str, *, timed_out: bool, oom_killed: bool
 ) -> None:
-    """Turn what the driver said of a job into a status; no word of its release is a failure."""
+    """Set status and cause of a job from the driver's events; a job without a release has failed."""
     if end.released_ns is not None and end.cause is None:
         return
-    said = (end.cause or ended_with).strip().splitlines()
+    reason_lines = (end.cause or ended_with).strip().splitlines()
     failure = failures.explain(
         context.directory.job_dir(end.job_id),
         context.trial.cell.ranks,
         log,
-        ended_with=said[0] if said else ended_with,
+        ended_with=reason_lines[0] if reason_lines else ended_with,
         oom_killed=oom_killed or "OutOfMemory" in (end.cause or ""),
     )
     end.status = Status.TIMEOUT if timed_out and end.released_ns is None else failure.status

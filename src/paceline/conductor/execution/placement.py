@@ -1,4 +1,4 @@
-"""Running the jobs of a trial: our own first-come-first-served queue over slots, or one driver that places them."""
+"""Types that ``slot_queue`` (Paceline places the jobs) and ``load_driver`` (a framework places them) share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from paceline.schema.trial import Status, Trial
 from paceline.store.run_directory import TrialDirectory
 
 TICK_S = 1.0
-"""How often progress is told that time passes; the conductor sleeps in between."""
+"""Seconds between updates of the progress display; the conductor sleeps in between."""
 
 
 @dataclass
 class JobEnd:
-    """What the conductor saw of one job."""
+    """When the conductor saw one job start and end, and how it ended."""
 
     job_id: int
     planned_ns: int
@@ -26,7 +26,7 @@ class JobEnd:
 
 @dataclass
 class LoadEnd:
-    """What the conductor saw of all jobs of a trial."""
+    """When the load of a trial was accepted, the ends of its jobs, and what they left behind."""
 
     accepting_ns: int | None
     jobs: list[JobEnd]
@@ -35,14 +35,14 @@ class LoadEnd:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """Where and how a trial's jobs run; both ways of placing need the same things."""
+    """Where and how a trial's jobs run."""
 
     trial: Trial
     directory: TrialDirectory
     site: Callable[[str, tuple[int, ...]], Site]
-    """Marker value and devices of a job to its site, with a port of its own."""
+    """Returns the site of a job, with a port of its own, from the value of its marker and its devices."""
     marker: str
     job_files: list[Path]
     cwd: Path
     tick: Callable[[int], None]
-    """Called with the number of jobs done, at least every ``TICK_S``."""
+    """Called with the number of jobs that have ended, at least every ``TICK_S`` seconds."""

@@ -1,5 +1,7 @@
-"""What a person sees while a suite runs: a live table on a terminal, plain lines elsewhere. It draws rarely, because
-the machine is being measured."""
+"""What a person sees while a suite runs: a live table on a terminal, plain lines elsewhere.
+
+The display is drawn rarely, because it uses the machine that is being measured.
+"""
 
 import time
 from collections.abc import Sequence
@@ -16,39 +18,39 @@ from paceline.schema.trial import Cell, Status, Trial
 
 
 class Progress(Protocol):
-    """What the campaign tells."""
+    """A display that the campaign keeps up to date."""
 
     def started(self, trial: Trial) -> None:
-        """A trial begins."""
+        """Show that a trial begins."""
 
     def tick(self, jobs_done: int) -> None:
-        """Time passes within the trial."""
+        """Show that the trial goes on, with the number of its jobs that have ended."""
 
     def ended(self, trial: Trial, result: Result, wall_s: float) -> None:
-        """A trial has its result."""
+        """Show the result of a trial, which took ``wall_s`` seconds."""
 
     def close(self) -> None:
-        """Nothing follows."""
+        """Remove the display; no call follows."""
 
 
 class Remaining:
-    """Estimates the rest from the plan's estimates, corrected by how wrong they have been so far."""
+    """Estimates the remaining time: the plan's estimates, corrected by how wrong they have been so far."""
 
     def __init__(self, estimates_s: dict[str, float]) -> None:
-        self._open = dict(estimates_s)
+        self._unfinished_s = dict(estimates_s)
         self._estimated_s = 0.0
         self._spent_s = 0.0
 
     def ended(self, trial: Trial, wall_s: float) -> None:
-        """Learn from a finished trial."""
-        self._estimated_s += self._open.pop(trial.id, 0.0)
+        """Learn from a trial that took ``wall_s`` seconds."""
+        self._estimated_s += self._unfinished_s.pop(trial.id, 0.0)
         self._spent_s += wall_s
 
     @property
     def seconds(self) -> float:
-        """What is left, the running trial included."""
+        """Seconds of all trials that have not ended; the running one counts in full."""
         correction = self._spent_s / self._estimated_s if self._estimated_s else 1.0
-        return sum(self._open.values()) * correction
+        return sum(self._unfinished_s.values()) * correction
 
 
 def headline(cell: Cell, result: Result) -> str:
@@ -74,17 +76,19 @@ class PlainProgress:
         self._number = 0
 
     def started(self, trial: Trial) -> None:
-        """Say which trial starts."""
+        """Print which trial starts."""
         self._number += 1
         cell = trial.cell
         jobs = f", {cell.load.jobs} jobs" if cell.load.many else ""
-        self._print(f"[{self._number}/{self._total}] {_heading(trial)} {cell.workload} {_who(trial)}{jobs} ...")
+        self._print(
+            f"[{self._number}/{self._total}] {_heading(trial)} {cell.workload} {_engine_words(trial)}{jobs} ..."
+        )
 
     def tick(self, jobs_done: int) -> None:
-        """Stay quiet."""
+        """Print nothing."""
 
     def ended(self, trial: Trial, result: Result, wall_s: float) -> None:
-        """Say how it ended and how long the rest will take."""
+        """Print how the trial ended and how long the rest will take."""
         self._remaining.ended(trial, wall_s)
         self._print(
             f"[{self._number}/{self._total}] {headline(trial.cell, result)}  ({wall_s:.0f} s; "
@@ -92,7 +96,7 @@ class PlainProgress:
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no display to remove."""
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -102,38 +106,38 @@ def _heading(trial: Trial) -> str:
     return "same work:" if trial.proof else str(trial.cell.category)
 
 
-def _who(trial: Trial) -> str:
-    alone = trial.proof is not None and trial.proof.reference
-    return "a single process, to compare with" if alone else str(trial.cell.engine)
+def _engine_words(trial: Trial) -> str:
+    is_reference_process = trial.proof is not None and trial.proof.reference
+    return "a single process, to compare with" if is_reference_process else str(trial.cell.engine)
 
 
 class LiveProgress:
-    """One row a cell, filled as trials end; all proofs of same work share one."""
+    """A table with one row for each cell, updated as trials end; all proofs share one row."""
 
     def __init__(self, console: Console, trials: Sequence[Trial], remaining: Remaining) -> None:
         self._remaining = remaining
-        self._rows: dict[str, tuple[Trial, str, str]] = {_row(t): (t, "waiting", "") for t in trials}
+        self._rows: dict[str, tuple[Trial, str, str]] = {_row_key(trial): (trial, "waiting", "") for trial in trials}
         self._total, self._done, self._proofs = len(trials), 0, 0
-        self._started_s = time.monotonic()
-        self._trial_s = 0.0
+        self._campaign_start_s = time.monotonic()
+        self._trial_start_s = 0.0
         self._live = Live(self._draw(), console=console, auto_refresh=False, transient=True)
         self._live.start()
 
     def started(self, trial: Trial) -> None:
-        """Mark the row."""
-        self._trial_s = time.monotonic()
+        """Mark the trial's row as running."""
+        self._trial_start_s = time.monotonic()
         self._set(trial, "running", "")
 
     def tick(self, jobs_done: int) -> None:
-        """Count the seconds (and jobs) of the running trial."""
+        """Update the seconds, and the number of ended jobs, of the running trial."""
         running = next((trial for trial, state, _ in self._rows.values() if state.startswith("running")), None)
         if running is not None:
             load = running.cell.load
             jobs = f"{jobs_done} of {load.jobs} jobs done" if load.many else ""
-            self._set(running, f"running {time.monotonic() - self._trial_s:.0f} s", jobs)
+            self._set(running, f"running {time.monotonic() - self._trial_start_s:.0f} s", jobs)
 
     def ended(self, trial: Trial, result: Result, wall_s: float) -> None:
-        """Fill the row."""
+        """Put the result into the trial's row."""
         self._remaining.ended(trial, wall_s)
         self._done += 1
         self._proofs += trial.proof is not None
@@ -141,11 +145,11 @@ class LiveProgress:
         self._set(trial, str(result.status), f"{self._proofs} {figure}" if trial.proof else figure)
 
     def close(self) -> None:
-        """Take the table away: the final ones follow."""
+        """Remove the table: the final tables follow."""
         self._live.stop()
 
     def _set(self, trial: Trial, state: str, figure: str) -> None:
-        self._rows[_row(trial)] = (trial, state, figure)
+        self._rows[_row_key(trial)] = (trial, state, figure)
         self._live.update(self._draw(), refresh=True)
 
     def _draw(self) -> Group:
@@ -155,24 +159,24 @@ class LiveProgress:
         for trial, state, figure in self._rows.values():
             cell = trial.cell
             load = f"{cell.load.jobs} jobs" if cell.load.many else f"{cell.ranks} ranks"
-            words = (_heading(trial), cell.workload, _who(trial), load)
-            table.add_row(*words, Text(state), Text(figure, overflow="ellipsis"))
-        spent = time.monotonic() - self._started_s
+            fixed_columns = (_heading(trial), cell.workload, _engine_words(trial), load)
+            table.add_row(*fixed_columns, Text(state), Text(figure, overflow="ellipsis"))
+        spent_s = time.monotonic() - self._campaign_start_s
         footer = (
-            f"{self._done} of {self._total} trials, {spent / 60:.1f} min spent, "
+            f"{self._done} of {self._total} trials, {spent_s / 60:.1f} min spent, "
             f"about {self._remaining.seconds / 60:.1f} min left (estimate)"
         )
         return Group(table, Text(footer, style="dim"))
 
 
-def _row(trial: Trial) -> str:
+def _row_key(trial: Trial) -> str:
     return "proofs" if trial.proof else trial.cell.id
 
 
-def progress_for(console: Console, to_do: Sequence[tuple[Trial, float]]) -> Progress:
-    """Return the live table on a terminal, plain lines elsewhere; trials come with their estimated seconds."""
-    trials = [trial for trial, _ in to_do]
-    remaining = Remaining({trial.id: seconds for trial, seconds in to_do})
+def progress_for(console: Console, estimates: Sequence[tuple[Trial, float]]) -> Progress:
+    """Return the live table on a terminal, else plain lines. ``estimates``: each trial with its estimated seconds."""
+    trials = [trial for trial, _ in estimates]
+    remaining = Remaining({trial.id: seconds for trial, seconds in estimates})
     if console.is_terminal:
         return LiveProgress(console, trials, remaining)
     return PlainProgress(console, trials, remaining)

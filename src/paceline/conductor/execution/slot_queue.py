@@ -1,4 +1,4 @@
-"""Paceline's own queue: jobs start first come, first served, each in a free slot."""
+"""Paceline's own queue: jobs start first come, first served (FCFS), each in a free slot."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from paceline.schema.records import JOB_MARKER
 from paceline.schema.trial import Status
 
 JOB_LEAVES_S = 2.0
-"""How long descendants of a job may outlive its command before they are ended."""
+"""Longest time that descendants of a job may outlive its command before they are ended."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class _Running:
 
 
 class SlotQueue:
-    """Paceline's FCFS: the next job starts as soon as a slot is free, in the order of the plan."""
+    """Starts each job as soon as a slot is free, in the order of the plan."""
 
     def __init__(self, context: TrialContext, launcher: JobLauncher) -> None:
         self._context = context
@@ -37,7 +37,7 @@ class SlotQueue:
         self._leftovers: list[str] = []
 
     def run(self) -> LoadEnd:
-        """Run all jobs to their end, each within its own deadline; one that fails costs only itself."""
+        """Run all jobs to their end, each within its own deadline. A job that fails does not stop the others."""
         accepting_ns = perf_counter_ns()
         ends = [JobEnd(job_id, accepting_ns) for job_id in range(len(self._context.job_files))]
         waiting = deque(ends)
@@ -62,8 +62,8 @@ class SlotQueue:
 
     def _wait(self) -> None:
         now = perf_counter_ns()
-        until_ns = min(running.deadline_ns for running in self._running)
-        wait_for_any((r.child for r in self._running), min(TICK_S, (until_ns - now) / 1e9))
+        next_deadline_ns = min(running.deadline_ns for running in self._running)
+        wait_for_any((running.child for running in self._running), min(TICK_S, (next_deadline_ns - now) / 1e9))
         seen_ns = perf_counter_ns()
         for running in list(self._running):
             if running.child.ended:
@@ -74,7 +74,7 @@ class SlotQueue:
                 self._release(running)
 
     def _release(self, running: _Running) -> None:
-        """Make the slot free: nothing of the job may live on in it."""
+        """Record how a job ended, end its last processes and free its slot; repeat it once if its port was taken."""
         self._running.remove(running)
         self._free.append(running.slot)
         end, child, context = running.end, running.child, self._context
@@ -110,7 +110,7 @@ class SlotQueue:
 
 
 def _set_aside(job_dir: Path) -> None:
-    """Keep what a first attempt left, out of the way of the second."""
+    """Move the files of a first attempt into a folder of their own, so that the second does not mix with them."""
     aside = job_dir / "attempt-1"
     aside.mkdir()
     for entry in list(job_dir.iterdir()):

@@ -1,4 +1,4 @@
-"""One trial from an empty folder to a result: prepare, place, clean up, write down, derive."""
+"""One trial from an empty folder to a result: prepare it, run its jobs, clean up, write its records, derive."""
 
 import os
 import signal
@@ -29,13 +29,14 @@ from paceline.store.files import write_model
 from paceline.store.run_directory import TrialDirectory
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a run; what has finished is kept."""
+"""Signals that end a run; finished trials are kept."""
 
 Tick = Callable[[int], None]
+"""Called with the number of jobs that have ended."""
 
 
 class TrialRunner:
-    """Runs one trial and leaves nothing of it on the machine but its folder."""
+    """Runs one trial, and leaves nothing of it on the machine but its folder."""
 
     def __init__(self, trial: Trial, directory: TrialDirectory, tick: Tick, import_path: str | None = None) -> None:
         self._trial = trial
@@ -48,34 +49,35 @@ class TrialRunner:
         self._temp_dir = Path()
 
     def run(self) -> Result:
-        """Return the result, which is also written. Raises KeyboardInterrupt after cleaning up and writing."""
+        """Run the trial, write its result and return it. Raises KeyboardInterrupt, after cleaning up and writing."""
         self._directory.begin(self._trial)
         leftovers.remove_build_locks(operator_cache())
         shared_before, wall_ns, started_ns = leftovers.shared_memory_names(), time.time_ns(), perf_counter_ns()
         self._temp_dir = leftovers.make_temp_dir()
         load = LoadEnd(None, [], [])
-        # Accelerators have numbers of their own; their trials may use every core that we may.
+        # Devices of the GPU tier are accelerators, and ranks beside them may use every core that the conductor may.
         cores = self._trial.devices if self._trial.cell.tier == "cpu" else tuple(sorted(os.sched_getaffinity(0)))
         before = read(cores, self._marker)
         status, cause = Status.OK, None
         try:
-            load = self._place()
+            load = self._run_jobs()
         except KeyboardInterrupt:
             status, cause = Status.INTERRUPTED, "interrupted by the user"
             raise
         except Exception as error:
             status, cause = Status.INFRASTRUCTURE, f"the trial could not be run: {type(error).__name__}: {error}"
         finally:
-            # A signal that comes now waits until the trial is cleaned up and written.
-            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+            # Signals are held back until the trial is cleaned up and written.
+            earlier_mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
             background = background_load_between(before, read(cores, self._marker))
-            left = load.leftovers + self._clean_up(shared_before, wall_ns)
-            ending = Ending(status=status, cause=cause, wall_s=(perf_counter_ns() - started_ns) / 1e9, leftovers=left)
+            removed = load.leftovers + self._clean_up(shared_before, wall_ns)
+            wall_s = (perf_counter_ns() - started_ns) / 1e9
+            ending = Ending(status=status, cause=cause, wall_s=wall_s, leftovers=removed)
             result = self._write(ending, load, started_ns, background)
-            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+            signal.pthread_sigmask(signal.SIG_SETMASK, earlier_mask)
         return result
 
-    def _place(self) -> LoadEnd:
+    def _run_jobs(self) -> LoadEnd:
         files = [self._write_job(job_id) for job_id in range(self._trial.cell.load.jobs)]
         context = TrialContext(
             trial=self._trial,
@@ -151,29 +153,32 @@ class TrialRunner:
         )
 
     def _clean_up(self, shared_before: set[str], since_ns: int) -> list[str]:
-        """End what still runs, remove what is left; return what is worth telling. One step's error stops no other."""
-        told: list[str] = []
+        """End all processes of the trial and remove what it left behind; return a line for each thing that was there.
 
-        def shared() -> list[str]:
+        An error in one step does not keep the other steps from running.
+        """
+        messages: list[str] = []
+
+        def remove_shared_memory() -> list[str]:
             segments = leftovers.remove_shared_memory(shared_before, since_ns)
             return [f"left {len(segments)} shared-memory segments behind (removed)"] if segments else []
 
-        def temporary() -> list[str]:
+        def remove_temp_dir() -> list[str]:
             leftovers.remove_temp_dir(self._temp_dir)
             return []
 
         steps: tuple[Callable[[], list[str]], ...] = (
             lambda: [f"had to be killed: {name}" for name in end_processes(self._marker)],
-            shared,
-            temporary,
+            remove_shared_memory,
+            remove_temp_dir,
             lambda: [f"port {port} is still listened on" for port in self._ports if listened_on(port)],
         )
         for step in steps:
             try:
-                told += step()
+                messages += step()
             except (OSError, RuntimeError) as error:
-                told.append(f"clean-up: {error}")
-        return told
+                messages.append(f"clean-up: {error}")
+        return messages
 
     def _write(self, ending: Ending, load: LoadEnd, started_ns: int, background: BackgroundLoad) -> Result:
         jobs = [self._job_record(end) for end in load.jobs]
@@ -201,7 +206,7 @@ class TrialRunner:
         return result
 
     def _job_record(self, end: JobEnd) -> JobRecord:
-        """Merge what the conductor saw with what the ranks wrote."""
+        """Return one record of a job: times that the conductor saw and times that the ranks wrote."""
         times = rank_times(raw.read_ranks(self._directory.job_dir(end.job_id)))
         return JobRecord(
             job_id=end.job_id,

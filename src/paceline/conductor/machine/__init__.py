@@ -1,1 +1,1 @@
-"""This machine: its inventory, the checks of ``doctor``, processes and their end, leftovers, background load."""
+"""This machine: its inventory, the checks of ``doctor``, processes, probes, leftovers, background load."""

@@ -1,7 +1,7 @@
-"""What the machine did besides a trial, seen by the conductor from before its first job until after its last.
+"""What the machine did besides a trial, from before the trial's first job until after its last.
 
-Outsiders are looked at themselves, because nothing sees all of a trial: a cluster's processes come and go, and some are
-reaped by nobody who would tell.
+The CPU time of processes outside the trial is read from those processes themselves. It cannot be the cores' total less
+the trial's own time: a cluster's processes come and go, and the time of some of them is never reported to the trial.
 """
 
 import os
@@ -13,25 +13,25 @@ import psutil
 
 from paceline.schema.records import BackgroundLoad
 
-_Key = tuple[int, float]
-"""A process: its number and when it was created."""
+_ProcessKey = tuple[int, float]
+"""Identity of a process: its pid and its time of creation, because pids are used again."""
 
 
 @dataclass(frozen=True)
 class OutsideProcess:
-    """CPU time of a process outside the trial, as it stands at one moment."""
+    """CPU time, until one moment, of a process outside the trial."""
 
     parent: int
     own_s: float
     children_s: float
-    """CPU seconds of its children that have ended."""
+    """CPU seconds of its children that have ended and that it has reaped."""
     share: float
-    """Share of the cores that it may use which are the trial's."""
+    """Share of the cores that it may run on that belong to the trial."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Counters as they stand at one moment; two make ``BackgroundLoad``."""
+    """Counters of the machine at one moment; the difference of two is a ``BackgroundLoad``."""
 
     at_ns: int
     cores: tuple[int, ...]
@@ -39,13 +39,13 @@ class Reading:
     pressure_s: float | None
     throttled: int | None
     memory_available_bytes: int
-    outside: dict[_Key, OutsideProcess]
+    outside: dict[_ProcessKey, OutsideProcess]
 
 
 def read(cores: tuple[int, ...], marker: str) -> Reading:
-    """Read the counters. Neither the conductor nor a process that carries the trial's marker is an outside process.
+    """Read the counters. The conductor, and processes that carry the trial's marker, are not outside processes.
 
-    Costs some milliseconds, so it is never called while jobs run.
+    This takes some milliseconds of CPU time, so it is never called while jobs run.
     """
     times = psutil.cpu_times(percpu=True)
     return Reading(
@@ -60,7 +60,7 @@ def read(cores: tuple[int, ...], marker: str) -> Reading:
 
 
 def background_load_between(before: Reading, after: Reading) -> BackgroundLoad:
-    """Return what happened between two readings."""
+    """Return what the machine did between two readings."""
     return BackgroundLoad(
         seconds=(after.at_ns - before.at_ns) * 1e-9,
         cores=list(after.cores),
@@ -72,15 +72,15 @@ def background_load_between(before: Reading, after: Reading) -> BackgroundLoad:
     )
 
 
-def _outside_processes(cores: tuple[int, ...], marker: str) -> list[tuple[_Key, OutsideProcess]]:
+def _outside_processes(cores: tuple[int, ...], marker: str) -> list[tuple[_ProcessKey, OutsideProcess]]:
     name, _, value = marker.partition("=")
-    # Orphans of the trial are reaped by an ancestor of ours: its children's time is not from outside.
+    # Ancestors of the conductor reap the trial's orphans, so their children's time contains time of the trial.
     ancestors = {process.pid for process in psutil.Process().parents()}
-    found = []
+    outside_processes = []
     for process in psutil.process_iter():
         try:
             with process.oneshot():
-                # A zombie's environment is gone, so nobody can tell whose it was; whoever reaps it is charged.
+                # A zombie has no environment that could tell whose it was; its time is charged to its reaper.
                 if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
                     continue
                 if _environment(process).get(name) == value:
@@ -93,35 +93,38 @@ def _outside_processes(cores: tuple[int, ...], marker: str) -> list[tuple[_Key, 
                     children_s=children_s,
                     share=len(set(allowed) & set(cores)) / max(1, len(allowed)),
                 )
-                found.append(((process.pid, process.create_time()), outside))
+                outside_processes.append(((process.pid, process.create_time()), outside))
         except psutil.Error:
-            continue  # gone meanwhile
-    return found
+            continue  # ended meanwhile
+    return outside_processes
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:
     try:
-        found: dict[str, str] = process.environ()
+        environment: dict[str, str] = process.environ()
     except psutil.AccessDenied:
-        return {}  # another user's, so not ours
-    return found
+        return {}  # another user's process, so not the trial's
+    return environment
 
 
-def outside_cpu_s(before: dict[_Key, OutsideProcess], after: dict[_Key, OutsideProcess]) -> float:
-    """Return CPU seconds of outside processes on our cores, assuming each spreads its time evenly over its cores."""
-    nothing = OutsideProcess(0, 0.0, 0.0, 0.0)
+def outside_cpu_s(before: dict[_ProcessKey, OutsideProcess], after: dict[_ProcessKey, OutsideProcess]) -> float:
+    """Return CPU seconds that outside processes used on the trial's cores between two readings.
+
+    Each process is assumed to spread its time evenly over the cores that it may run on.
+    """
+    not_started = OutsideProcess(0, 0.0, 0.0, 0.0)
     alive, parents = {pid for pid, _ in after}, {pid: process.parent for (pid, _), process in before.items()}
     reaped_s: dict[int, float] = {}
-    """Pid to the CPU seconds, of processes that ended, which its children's time now contains."""
+    """Pid of a reaper to CPU seconds from before the first reading that its ``children_s`` has gained since."""
     for key, process in before.items():
-        if key not in after:  # A process that ended is charged, with its whole life, to the ancestor that reaped it.
+        if key not in after:  # A reaper's ``children_s`` gains all CPU time of an ended process at once.
             reaper = process.parent
             while reaper in parents and reaper not in alive:
                 reaper = parents[reaper]
             reaped_s[reaper] = reaped_s.get(reaper, 0.0) + process.own_s + process.children_s
     total_s = 0.0
     for key, now in after.items():
-        then = before.get(key, nothing)
+        then = before.get(key, not_started)
         children_s = max(0.0, now.children_s - then.children_s - reaped_s.get(key[0], 0.0))
         total_s += (now.own_s - then.own_s + children_s) * now.share
     return total_s
@@ -132,7 +135,7 @@ def _difference(before: float | None, after: float | None) -> float | None:
 
 
 def _pressure_s() -> float | None:
-    """Return seconds since boot in which some runnable process waited for a core; None where the kernel is not told."""
+    """Return seconds since boot in which a runnable process waited for a core; None when the kernel does not count."""
     try:
         some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
     except (OSError, IndexError):
@@ -141,7 +144,7 @@ def _pressure_s() -> float | None:
 
 
 def _throttled(cores: tuple[int, ...]) -> int | None:
-    """Return how often these cores were slowed down for heat since boot; None where the machine does not tell."""
+    """Return how often these cores were slowed down for heat since boot; None when the machine does not count."""
     counts = [Path(f"/sys/devices/system/cpu/cpu{core}/thermal_throttle/core_throttle_count") for core in cores]
     try:
         return sum(int(count.read_text()) for count in counts)

@@ -1,37 +1,33 @@
-"""The checks of ``doctor``. What needs a framework runs as a child process, as everywhere on the conductor's side."""
+"""The checks of ``paceline doctor``. A check that needs a framework runs as a probe, so nothing is imported here."""
 
 import shutil
 import socket
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
 from paceline.conductor.machine.inventory import inspect_machine
-from paceline.conductor.machine.leftovers import (
-    BUILD_PATIENCE_S,
-    SHARED_MEMORY,
-    make_temp_dir,
-    remove_build_locks,
-    remove_temp_dir,
-)
+from paceline.conductor.machine.leftovers import BUILD_PATIENCE_S, SHARED_MEMORY, remove_build_locks
+from paceline.conductor.machine.probe import run_probe
 from paceline.launchers.environment import base_environment, cache_dir, operator_cache, scripts_dir, state_dir
 from paceline.net import listened_on
-from paceline.registry import INSTALL_LINES, missing_modules
+from paceline.registry import INSTALL_LINES, installed_version, missing_modules
 from paceline.schema.conditions import GIB, MIB, Conditions
 from paceline.schema.model import Model
 
 SMALLEST_SHARED_MEMORY_BYTES = 512 * MIB
-"""Ray's object store (80 MiB here), DeepSpeed's 64 MiB a rank, DataLoader workers; containers often give 64 MB."""
+"""Smallest /dev/shm with room for Ray's object store (80 MiB under normalised conditions), DeepSpeed's 64 MiB a rank
+and DataLoader workers. Containers often have only 64 MB."""
 PROBE_PATIENCE_S = 120
+"""Longest time that a check waits for its probe."""
 DEFAULT_PORT = 29500
+"""Port on which torch.distributed meets when no other is named."""
 
 
 class Check(Model):
-    """One finding and the line that mends it."""
+    """What one check has found, and how to mend it."""
 
     name: str
     status: Literal["ok", "warn", "fail"]
@@ -40,12 +36,20 @@ class Check(Model):
 
 
 def diagnose() -> list[Check]:
-    """Return all checks, cheap ones first."""
-    return [*_packages(), *_tools(), *_cpus(), *_places(), *_network(), *_operators(), *_probes()]
+    """Run all checks, cheap ones first, and return them."""
+    return [
+        *_packages(),
+        *_tools(),
+        *_cpus_and_memory(),
+        *_folders(),
+        *_network(),
+        *_operators(),
+        *_gradient_averages(),
+    ]
 
 
 def prebuild_operators(say: Callable[[str], None]) -> None:
-    """Compile DeepSpeed's shared-memory operator into our own cache, outside of any timing."""
+    """Compile DeepSpeed's shared-memory operator into our own cache, so that no trial compiles it while it is timed."""
     if missing_modules(("torch", "deepspeed")):
         say("deepspeed is not installed: nothing to prebuild")
         return
@@ -54,7 +58,7 @@ def prebuild_operators(say: Callable[[str], None]) -> None:
         say(f"operators are built already: {operator_cache()}")
         return
     say("building DeepSpeed's operators (about half a minute, once) ...")
-    status, output = _child("paceline.probes.prebuild", BUILD_PATIENCE_S)
+    status, output = _status_and_output("paceline.probes.prebuild", BUILD_PATIENCE_S)
     say(f"built: {operator_cache()}" if status == 0 else f"the build failed:\n{output[-3000:]}")
 
 
@@ -73,36 +77,37 @@ def _packages() -> Iterator[Check]:
         ("transformers", "transformers"),
         ("scikit-learn", "sklearn"),
     ):
-        try:
-            yield Check(name=package, status="ok", found=version(package))
-        except PackageNotFoundError:
+        version = installed_version(package)
+        if version is None:
             yield Check(name=package, status="warn", found="not installed", fix=INSTALL_LINES[module])
+        else:
+            yield Check(name=package, status="ok", found=version)
 
 
 def _tools() -> Iterator[Check]:
-    search = f"{scripts_dir()}:{_path()}"
-    for name, fix, why in (
+    search_path = f"{scripts_dir()}:{_ranks_path()}"
+    for name, fix, needed_for in (
         ("git", "apt-get install git", "a clone"),
         ("make", "apt-get install make", "`make demo` and `make test`"),
         ("g++", "apt-get install g++", "DeepSpeed's operators"),
         ("ninja", "pip install ninja", "DeepSpeed's operators"),
     ):
-        found = shutil.which(name, path=search)
+        tool = shutil.which(name, path=search_path)
         yield Check(
             name=name,
-            status="ok" if found else "warn",
-            found=found or f"absent (needed for {why})",
-            fix=None if found else fix,
+            status="ok" if tool else "warn",
+            found=tool or f"absent (needed for {needed_for})",
+            fix=None if tool else fix,
         )
     header = Path(sysconfig.get_path("include")) / "Python.h"
-    there = header.exists()
+    has_headers = header.exists()
     yield Check(
         name="python headers",
-        status="ok" if there else "warn",
-        found=str(header) if there else f"{header} is absent",
-        fix=None if there else "apt-get install python3-dev",
+        status="ok" if has_headers else "warn",
+        found=str(header) if has_headers else f"{header} is absent",
+        fix=None if has_headers else "apt-get install python3-dev",
     )
-    numactl = shutil.which("numactl", path=search)
+    numactl = shutil.which("numactl", path=search_path)
     yield Check(
         name="numactl", status="ok", found=numactl or "absent (Paceline pins ranks itself and does not need it)"
     )
@@ -117,44 +122,44 @@ def _tools() -> Iterator[Check]:
     )
 
 
-def _cpus() -> Iterator[Check]:
+def _cpus_and_memory() -> Iterator[Check]:
     machine = inspect_machine()
-    ray_says = (
-        _child("paceline.probes.ray_cpus", PROBE_PATIENCE_S)[1].strip()
+    ray_cpus = (
+        _status_and_output("paceline.probes.ray_cpus", PROBE_PATIENCE_S)[1].strip()
         if not missing_modules(("ray",))
         else "not installed"
     )
     counts = (
         f"os {machine.cpus_os}, affinity {machine.cpus_affinity}, "
-        f"cgroup {'no limit' if machine.cpus_cgroup is None else f'{machine.cpus_cgroup:g}'}, Ray {ray_says}"
+        f"cgroup {'no limit' if machine.cpus_cgroup is None else f'{machine.cpus_cgroup:g}'}, Ray {ray_cpus}"
     )
     usable = len(machine.cpu_devices)
-    enough = usable >= 2
+    enough_cpus = usable >= 2
     yield Check(
         name="cpus",
-        status="ok" if enough else "warn",
+        status="ok" if enough_cpus else "warn",
         found=f"{counts}; Paceline uses {usable}",
-        fix=None if enough else "give the container or task set at least two cores: one rank a core",
+        fix=None if enough_cpus else "give the container or task set at least two cores: one rank a core",
     )
-    if ray_says.isdigit() and int(ray_says) != usable:
+    if ray_cpus.isdigit() and int(ray_cpus) != usable:
         yield Check(
             name="ray's cpu count",
             status="warn",
-            found=f"Ray would take {ray_says}, {usable} are usable",
+            found=f"Ray would take {ray_cpus}, {usable} are usable",
             fix="none needed here (Paceline says num_cpus); in your own code pass num_cpus to ray.init",
         )
     limit = machine.memory_limit_bytes or machine.memory_bytes
-    enough = limit >= 8 * GIB
+    enough_memory = limit >= 8 * GIB
     yield Check(
         name="memory",
-        status="ok" if enough else "warn",
+        status="ok" if enough_memory else "warn",
         found=f"{limit / GIB:.1f} GiB usable",
-        fix=None if enough else "quick needs about 8 GiB",
+        fix=None if enough_memory else "quick needs about 8 GiB",
     )
     yield Check(name="gpus", status="ok", found=", ".join(machine.gpu_names) or "none: the cpu tier is used")
 
 
-def _places() -> Iterator[Check]:
+def _folders() -> Iterator[Check]:
     size = shutil.disk_usage(SHARED_MEMORY).total
     enough = size >= SMALLEST_SHARED_MEMORY_BYTES
     yield Check(
@@ -215,19 +220,19 @@ def _operators() -> Iterator[Check]:
     )
 
 
-def _probes() -> Iterator[Check]:
+def _gradient_averages() -> Iterator[Check]:
     if missing_modules(("torch",)):
         return
-    status, output = _child("paceline.probes.gloo_average", PROBE_PATIENCE_S)
+    status, output = _status_and_output("paceline.probes.gloo_average", PROBE_PATIENCE_S)
     lines = output.strip().splitlines() or ["no answer"]
-    # Libraries may warn after the answer, while ranks leave.
+    # Libraries may print warnings after the answer, while the ranks leave their group.
     answer = next((line for line in lines if line.startswith("ddp ")), lines[-1])
-    right = status == 0 and answer == "ddp 1.5 fsdp2 1.5"
+    correct = status == 0 and answer == "ddp 1.5 fsdp2 1.5"
     yield Check(
         name="gloo averages 1 and 2",
-        status="ok" if right else "fail",
+        status="ok" if correct else "fail",
         found=answer,
-        fix=None if right else "gradients would be wrong (pytorch#162338): pip install 'torch>=2.13'",
+        fix=None if correct else "gradients would be wrong (pytorch#162338): pip install 'torch>=2.13'",
     )
 
 
@@ -235,26 +240,14 @@ def _operator_built() -> bool:
     return any(operator_cache().rglob("deepspeed_shm_comm*.so"))
 
 
-def _child(module: str, patience_s: float) -> tuple[int, str]:
-    """Run a driver in the environment of ranks; return (exit status, output); a time-out is status -1."""
-    temp_dir = make_temp_dir()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", module],
-            env=base_environment(Conditions(), "cpu", temp_dir, {}),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=patience_s,
-            check=False,
-            cwd=temp_dir,
-        )
-    except subprocess.TimeoutExpired:
+def _status_and_output(module: str, patience_s: float) -> tuple[int, str]:
+    """Run a probe; return its exit status and all that it printed. A time-out is status -1."""
+    answer = run_probe(module, (), patience_s, merge_errors=True)
+    if answer is None:
         return -1, f"no answer within {patience_s:g} s"
-    finally:
-        remove_temp_dir(temp_dir)
-    return done.returncode, done.stdout
+    return answer.returncode, answer.stdout
 
 
-def _path() -> str:
+def _ranks_path() -> str:
+    """Return the PATH that ranks have."""
     return base_environment(Conditions(), "cpu", Path("/tmp"), {})["PATH"]

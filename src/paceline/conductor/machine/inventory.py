@@ -1,19 +1,19 @@
-"""What this machine is, read from the kernel and NVML: the one place on the conductor's side that knows devices."""
+"""What this machine is, read from the kernel and NVML: the only module of the conductor that looks for devices."""
 
 import os
 import platform
 import shutil
 import socket
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from paceline.launchers.environment import visible_accelerators
+from paceline.registry import installed_version
 from paceline.schema.run import Machine
 
 _UNLIMITED = 2**60
-"""cgroup v1 writes a number near 2^63 where there is no limit."""
+"""Smallest memory limit that means none: cgroup v1 writes a number near 2^63 where there is no limit."""
 
 
 def inspect_machine() -> Machine:
@@ -37,20 +37,19 @@ def inspect_machine() -> Machine:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return versions of what figures depend on; packages that are absent are left out."""
-    found = {"python": platform.python_version(), "kernel": platform.release()}
-    for package in ("paceline", "torch", "deepspeed", "ray", "transformers", "numpy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Return the versions of everything that figures depend on; packages that are not installed are left out."""
+    packages = {p: installed_version(p) for p in ("paceline", "torch", "deepspeed", "ray", "transformers", "numpy")}
+    return {
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        **{package: version for package, version in packages.items() if version is not None},
+    }
 
 
 def gpu_names() -> list[str]:
     """Return the names of NVIDIA GPUs that the user lets CUDA see, in order; empty where there is no driver.
 
-    As CUDA itself does, a visible device that does not exist ends the list.
+    The list ends before the first visible device that does not exist, as in CUDA itself.
     """
     import pynvml
 
@@ -61,10 +60,11 @@ def gpu_names() -> list[str]:
     except pynvml.NVMLError:
         return names
     try:
-        for name in map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible:
-            by_index = name.isdigit()
+        for device in map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible:
             handle = (
-                pynvml.nvmlDeviceGetHandleByIndex(int(name)) if by_index else pynvml.nvmlDeviceGetHandleByUUID(name)
+                pynvml.nvmlDeviceGetHandleByIndex(int(device))
+                if device.isdigit()
+                else pynvml.nvmlDeviceGetHandleByUUID(device)
             )
             names.append(str(pynvml.nvmlDeviceGetName(handle)))
     except pynvml.NVMLError:
@@ -96,7 +96,7 @@ def cgroup_memory_bytes() -> int | None:
 
 
 def _cgroup_folders(controller: str) -> list[Path]:
-    """Return this process's own cgroup folder for a controller and the folders above it, nearest first."""
+    """Return this process's own cgroup folder for a controller, then the folders above it, nearest first."""
     folders: list[Path] = []
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)

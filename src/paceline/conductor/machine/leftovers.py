@@ -1,4 +1,4 @@
-"""What frameworks leave behind on the machine, and taking away what is ours: shared memory, temporary files, ports."""
+"""What frameworks leave behind: shared memory, temporary folders and build locks. Others' things stay."""
 
 import os
 import shutil
@@ -12,17 +12,18 @@ from paceline.conductor.machine.processes import processes_with
 
 SHARED_MEMORY = Path("/dev/shm")
 FRAMEWORK_SEGMENTS = ("deepspeed_", "torch_", "plasma", "ray", "psm_", "sem.", "nccl-")
-"""How the frameworks name their segments: DeepSpeed, torch's file and CUDA sharing, Ray's store, multiprocessing."""
+"""Beginnings of the names of shared-memory segments: of DeepSpeed, torch, Ray's object store, multiprocessing, NCCL."""
 BUILD_PATIENCE_S = 900.0
-"""No build of operators takes longer."""
-_SHORT_ENOUGH = 30
-"""Ray puts sockets some 70 characters below its folder, and a socket's path may have 107."""
+"""Longest time that a build of operators may take."""
+_LONGEST_TEMP_ROOT = 30
+"""Longest path, in characters, below which a temporary folder is made: Ray adds some 70 characters to it for its
+sockets, and a socket's path may have 107."""
 
 
 def make_temp_dir() -> Path:
-    """Return a new short-named temporary folder: everything that a trial's processes leave in TMPDIR lands in it."""
-    preferred = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="pl-", dir=preferred if len(preferred) <= _SHORT_ENOUGH else "/tmp"))
+    """Make a temporary folder with a short path, and return it. It serves as TMPDIR of a trial's processes."""
+    root = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="pl-", dir=root if len(root) <= _LONGEST_TEMP_ROOT else "/tmp"))
 
 
 def remove_temp_dir(path: Path) -> None:
@@ -31,15 +32,15 @@ def remove_temp_dir(path: Path) -> None:
 
 
 def shared_memory_names() -> set[str]:
-    """Return the names that are in /dev/shm now."""
+    """Return the names of all that is in /dev/shm now."""
     return {entry.name for entry in SHARED_MEMORY.iterdir()}
 
 
 def remove_build_locks(operators: Path) -> None:
-    """Remove locks that killed builders left in a cache of compiled operators: torch waits for them for ever.
+    """Remove locks that killed builders left in a cache of compiled operators: torch would wait for them for ever.
 
-    A lock does not say whose it is: it stays while any process lives that was started with this cache, unless it is
-    older than any build takes, when all of these wait for it themselves.
+    A lock does not name its owner, so it stays while any process that was started with this cache lives. A lock that
+    is older than any build takes is removed in any case: then those processes only wait for it themselves.
     """
     locks = list(operators.glob("*/lock"))
     in_use = bool(locks) and bool(processes_with(f"TORCH_EXTENSIONS_DIR={operators}"))
@@ -51,7 +52,7 @@ def remove_build_locks(operators: Path) -> None:
 
 @contextmanager
 def swept(operators: Path) -> Iterator[None]:
-    """Sweep before and after frameworks' processes that are started without a trial around them."""
+    """Remove stale build locks before, and new shared memory after, work with frameworks that no trial surrounds."""
     remove_build_locks(operators)
     before, since_ns = shared_memory_names(), time.time_ns()
     try:
@@ -61,18 +62,19 @@ def swept(operators: Path) -> Iterator[None]:
 
 
 def remove_shared_memory(before: set[str], since_ns: int) -> list[str]:
-    """Remove frameworks' segments that appeared since, are this user's, and that no process has open; return paths.
+    """Remove shared-memory segments that frameworks have left behind; return their paths.
 
-    Called when all our processes are gone, so a segment of ours is open nowhere. Whatever else lies in /dev/shm is
-    somebody's data and stays.
+    ``before`` are the names that existed before the work began at ``since_ns`` (of ``time.time_ns``). A segment is
+    removed if it is new, has a framework's name, belongs to this user and is open in no process: all processes of the
+    work have ended by now. Anything else in /dev/shm may be somebody's data and stays.
     """
     removed = []
     for name in sorted(shared_memory_names() - before):
         path = SHARED_MEMORY / name
         try:
             stat = path.stat()
-            ours = name.startswith(FRAMEWORK_SEGMENTS) and path.is_file() and stat.st_uid == os.getuid()
-            if not ours or stat.st_mtime_ns < since_ns or _open_anywhere(path):
+            may_be_ours = name.startswith(FRAMEWORK_SEGMENTS) and path.is_file() and stat.st_uid == os.getuid()
+            if not may_be_ours or stat.st_mtime_ns < since_ns or _open_anywhere(path):
                 continue
             path.unlink()
         except FileNotFoundError:

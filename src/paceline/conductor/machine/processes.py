@@ -1,6 +1,7 @@
-"""Starting, watching and ending processes. We end only what carries our marker in its environment.
+"""Starting, watching and ending processes. The conductor ends only processes that carry its marker.
 
-A process that re-parents itself, changes session or outlives its launcher still carries the marker, so nothing escapes.
+A marker is an environment variable with a value of its own. Children inherit it, so it finds also processes that have
+changed session, outlived their launcher or been adopted by another parent.
 """
 
 import ctypes
@@ -24,9 +25,11 @@ from paceline.processes import marked_processes
 LOG_HEAD_BYTES = 512 * 1024
 LOG_TAIL_BYTES = 512 * 1024
 TERM_GRACE_S = 5.0
-"""Between asking (TERM) and insisting (KILL). torchrun and Ray need about two seconds to end their workers."""
+"""Time between SIGTERM and SIGKILL. torchrun and Ray need about two seconds to end their workers."""
 KILL_PATIENCE_S = 10.0
+"""Longest time that processes may take to vanish after SIGKILL, and a log to be complete."""
 _PR_SET_PDEATHSIG = 1
+"""Option of prctl(2): which signal a process gets when its parent dies."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,11 +44,11 @@ class Child:
     _reader: threading.Thread = field(repr=False)
     _stamper: threading.Thread | None = field(default=None, repr=False)
     ended_ns: int | None = None
-    """When the command ended, stamped by a thread of its own: the conductor may be busy cleaning up after another."""
+    """When the command ended. A thread stamps it, because the conductor may be busy cleaning up after another job."""
 
     @classmethod
     def start(cls, command: Command, marker: str, log: Path, cwd: Path) -> "Child":
-        """Start a command. It is asked to end if we die."""
+        """Start a command in a session of its own. It gets SIGTERM when the conductor dies."""
         process = subprocess.Popen(
             command.argv,
             env=command.environment,
@@ -54,7 +57,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509
+            preexec_fn=end_with_parent,  # noqa: PLW1509
         )
         assert process.stdout is not None
         reader = threading.Thread(target=_copy_bounded, args=(process.stdout, log), daemon=True)
@@ -74,7 +77,7 @@ class Child:
         return self.ended_ns is not None
 
     def finish(self) -> int:
-        """Reap the command, close its log, return its status (negative: the signal). Descendants must be gone."""
+        """Reap the command, close its log and return its status (negative: a signal). Descendants must be gone."""
         status = self.process.wait()
         if self._stamper is not None:
             self._stamper.join()
@@ -84,7 +87,7 @@ class Child:
 
 
 def wait_for_any(children: Iterable[Child], timeout_s: float) -> None:
-    """Return when a command has ended or the time is over, without using any CPU meanwhile."""
+    """Sleep until one of the commands has ended or the time is over."""
     with selectors.DefaultSelector() as selector:
         for child in children:
             selector.register(child.pidfd, selectors.EVENT_READ)
@@ -92,20 +95,20 @@ def wait_for_any(children: Iterable[Child], timeout_s: float) -> None:
 
 
 def processes_with(marker: str) -> list[int]:
-    """Return the pids of living processes that were started with ``NAME=value`` in their environment."""
+    """Return the pids of living processes that carry a marker (``NAME=value``)."""
     return [int(process.name) for process in marked_processes(marker)]
 
 
 def end_processes(marker: str, grace_s: float = TERM_GRACE_S) -> list[str]:
-    """TERM, grace, KILL everything that carries the marker; return what had to be killed.
+    """Terminate everything that carries the marker, wait, then kill what is left; return what had to be killed.
 
-    Raises RuntimeError when something survives even that.
+    Raises RuntimeError when a process survives SIGKILL.
     """
     pids = processes_with(marker)
     if not pids:
         return []
     _signal_all(pids, signal.SIGTERM)
-    if _gone_within(marker, grace_s):
+    if await_end(marker, grace_s):
         return []
     stubborn = [f"{_name(pid)} (pid {pid})" for pid in processes_with(marker)]
     deadline = time.monotonic() + KILL_PATIENCE_S
@@ -118,25 +121,21 @@ def end_processes(marker: str, grace_s: float = TERM_GRACE_S) -> list[str]:
 
 
 def await_end(marker: str, patience_s: float) -> bool:
-    """Return whether all processes with the marker ended by themselves within the time."""
-    return _gone_within(marker, patience_s)
-
-
-def oom_kills() -> int:
-    """Return how many processes the kernel has killed for memory since boot."""
-    for line in Path("/proc/vmstat").read_text().splitlines():
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return 0
-
-
-def _gone_within(marker: str, patience_s: float) -> bool:
+    """Wait until no process carries the marker; return False when some still do after ``patience_s``."""
     deadline = time.monotonic() + patience_s
     while processes_with(marker):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
+
+
+def oom_kills() -> int:
+    """Return how many processes the kernel has killed since boot because memory ran out."""
+    for line in Path("/proc/vmstat").read_text().splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0
 
 
 def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
@@ -154,12 +153,13 @@ def _name(pid: int) -> str:
         return "process"
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Ask the kernel to send SIGTERM to this process when its parent dies; called in a child before it executes."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _copy_bounded(source: IO[bytes], log: Path) -> None:
-    """Copy what is printed: the beginning as it comes, of the rest only the end."""
+    """Copy what a command prints into its log: the beginning at once and, when it has ended, the last part."""
     tail: deque[bytes] = deque()
     head_left, tail_size, dropped = LOG_HEAD_BYTES, 0, 0
     with log.open("ab", buffering=0) as file, source:
@@ -170,9 +170,9 @@ def _copy_bounded(source: IO[bytes], log: Path) -> None:
                 tail.append(rest)
                 tail_size += len(rest)
             while tail_size - len(tail[0] if tail else b"") > LOG_TAIL_BYTES:
-                gone = len(tail.popleft())
-                tail_size -= gone
-                dropped += gone
+                oldest_bytes = len(tail.popleft())
+                tail_size -= oldest_bytes
+                dropped += oldest_bytes
         if dropped:
             file.write(f"\n[... {dropped} bytes left out ...]\n".encode())
         for chunk in tail:

@@ -1,1 +1,1 @@
-"""From a suite and command-line options to a complete ``Run``: everything that can be wrong is found here."""
+"""From a suite and command-line options to a complete ``Run``. All errors in a request are found here."""

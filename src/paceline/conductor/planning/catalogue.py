@@ -1,4 +1,4 @@
-"""What there is to choose from, each with whether it can run here and why not."""
+"""Lists for ``paceline list``: suites, workloads, engines, metrics; each row says whether it is available here."""
 
 from typing import Any
 
@@ -24,23 +24,23 @@ def workloads() -> list[dict[str, Any]]:
     """Return the registered workloads."""
     rows = []
     for name in registry.names("workloads"):
-        found = workload_named(name)
+        workload = workload_named(name)
         tiers = {
             tier: {"summary": size.summary, "global_batch": size.global_batch, "datasets": list(size.datasets)}
-            for tier, size in found.tiers.items()
+            for tier, size in workload.tiers.items()
         }
         about = "; ".join(
             f"{tier}: {size.summary}, batch {size.global_batch} (data: {' or '.join(size.datasets)})"
-            for tier, size in found.tiers.items()
+            for tier, size in workload.tiers.items()
         )
         rows.append(
-            _row(name, about, registry.unavailable(found.modules), tiers=tiers, selftest_only=found.selftest_only)
+            _row(name, about, registry.unavailable(workload.modules), tiers=tiers, selftest_only=workload.selftest_only)
         )
     return rows
 
 
 def engines() -> list[dict[str, Any]]:
-    """Return every pair of launcher and strategy that exists."""
+    """Return every engine: each launcher with each strategy that it carries. A broken launcher gets one row."""
     rows = []
     for name in registry.names("launchers"):
         try:
@@ -66,11 +66,11 @@ def metrics() -> list[dict[str, Any]]:
     """Return every metric."""
     return [
         _row(
-            m.name,
-            f"{m.meaning} [{m.unit}, {m.better} is better; {m.reduction}]",
-            **m.model_dump(exclude={"name"}, mode="json"),
+            metric.name,
+            f"{metric.meaning} [{metric.unit}, {metric.better} is better; {metric.reduction}]",
+            **metric.model_dump(exclude={"name"}, mode="json"),
         )
-        for m in METRICS.values()
+        for metric in METRICS.values()
     ]
 
 

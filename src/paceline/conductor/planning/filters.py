@@ -1,4 +1,4 @@
-"""Which part of a suite is run."""
+"""Selecting a part of a suite by engine, workload or category."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from paceline.schema.suite import Category, Comparison, Suite
 
 @dataclass(frozen=True)
 class Filters:
-    """What part of a suite to run; empty means all."""
+    """Which engines, workloads and category of a suite to run; an empty filter lets all pass."""
 
     engines: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
@@ -17,7 +17,10 @@ class Filters:
 
 
 def select(suite: Suite, filters: Filters) -> Suite:
-    """Return the suite with only what the filters name. Raises RequestError when a name is not in it."""
+    """Return the suite with only what all filters let pass.
+
+    Raises RequestError when the suite does not have something that a filter names, or when nothing passes.
+    """
     known_engines = {str(e) for c in suite.comparisons for e in c.engines}
     known_workloads = {c.workload for c in suite.comparisons}
     for name in filters.engines:
@@ -31,22 +34,22 @@ def select(suite: Suite, filters: Filters) -> Suite:
             )
     if filters.category is not None and filters.category not in set(Category):
         raise RequestError(f"unknown category {quoted(filters.category)}: {nearest(filters.category, list(Category))}")
-    kept = [
+    selected = [
         _with_engines(comparison, filters.engines)
         for comparison in suite.comparisons
         if (not filters.workloads or comparison.workload in filters.workloads)
         and (filters.category is None or comparison.category == filters.category)
         and (not filters.engines or any(str(e) in filters.engines for e in comparison.engines))
     ]
-    if not kept:
+    if not selected:
         raise RequestError(f"nothing of suite {suite.name!r} is left by --engines, --workloads and --category together")
-    return suite.model_copy(update={"comparisons": tuple(kept)})
+    return suite.model_copy(update={"comparisons": tuple(selected)})
 
 
 def _with_engines(comparison: Comparison, engines: tuple[str, ...]) -> Comparison:
     if not engines:
         return comparison
-    kept = tuple(e for e in comparison.engines if str(e) in engines)
-    reference = comparison.reference if comparison.reference in kept else None
-    expect = {name: what for name, what in comparison.expect.items() if name in engines}
-    return comparison.model_copy(update={"engines": kept, "reference": reference, "expect": expect})
+    selected = tuple(engine for engine in comparison.engines if str(engine) in engines)
+    reference = comparison.reference if comparison.reference in selected else None
+    expect = {engine: expectation for engine, expectation in comparison.expect.items() if engine in engines}
+    return comparison.model_copy(update={"engines": selected, "reference": reference, "expect": expect})

@@ -1,4 +1,4 @@
-"""From a suite to trials in order. Nothing starts; only which packages are installed is asked of the machine."""
+"""From a suite to its trials, in order. Nothing starts; the only look at the machine is which packages it has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from paceline.workloads.descriptor import Tier, WorkloadDescriptor
 
 @dataclass
 class Plan:
-    """A suite's trials in order of execution, what is missing for some of them, and what was decided on the way."""
+    """A suite's trials in order of execution, what is missing for some of them, and notes on what was decided."""
 
     suite: Suite
     machine: Machine
@@ -28,21 +28,21 @@ class Plan:
     seed: int
     trials: list[Trial] = field(default_factory=list)
     unavailable: dict[str, str] = field(default_factory=dict)
-    """Engine or workload to the reason and install line."""
+    """Engine or workload to the reason why it cannot run, with the command that installs what is missing."""
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, run: Run) -> "Plan":
-        """Return the plan that a run carries out."""
+        """Return the plan that a stored run carries out."""
         return cls(run.suite, run.machine, run.conditions, run.seed, list(run.plan), notes=list(run.notes))
 
     @property
     def estimate_s(self) -> float:
-        """Expected seconds of all trials, proofs apart."""
+        """Expected seconds of all timed trials together."""
         return sum(estimate.expected_s(trial) for trial in self.trials)
 
     def note(self, text: str) -> None:
-        """Keep what a reader must know, once."""
+        """Add a note for the user, unless the plan has it already."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -54,9 +54,10 @@ def make_plan(
     conditions: Conditions,
     seed: int,
 ) -> Plan:
-    """Return every trial of every block, in a balanced order; ``workloads`` describes those of the suite by name.
+    """Return the plan of every trial of every block, in a balanced order.
 
-    Raises RequestError for what cannot run here.
+    ``workloads``: the descriptor of each of the suite's workloads, by name. Raises RequestError for a trial that cannot
+    run on this machine. A trial that only lacks packages is planned, and the plan's ``unavailable`` says what it lacks.
     """
     _refuse_too_many(suite)
     plan = Plan(suite, machine, conditions, seed)
@@ -83,7 +84,7 @@ def _trial(plan: Plan, cell: Cell, block: int, position: int, flops_per_sample: 
         seed=plan.seed * 1000 + block,
         conditions=plan.conditions.model_copy(update={"threads_per_rank": cell.cores_per_rank}),
         devices=_devices(plan.machine, cell.tier),
-        # Once a cell: later blocks must run on the same settings and losses to count.
+        # In the first block only: trials of later blocks count only if settings and losses agree with the first.
         prove_end=plan.suite.proofs and block == 0 and not cell.load.many and cell.trains,
     )
     return trial.model_copy(update={"estimate_s": estimate.trial_s(trial, flops_per_sample)})
@@ -122,12 +123,12 @@ def _cell(plan: Plan, index: int, engine: EngineName, workload: WorkloadDescript
     dataset = datasets.choose(comparison.data, sizes.datasets)
     devices = _devices(machine, tier)
     batch = comparison.global_batch or sizes.global_batch
-    alone = strategy.one_rank_only or comparison.load.many
+    one_rank = strategy.one_rank_only or comparison.load.many
     ranks = (
         comparison.ranks
         if comparison.ranks != "all"
         else 1
-        if alone
+        if one_rank
         else _all_ranks(len(devices), batch // comparison.accumulation, plan, where)
     )
     if ranks > len(devices) and not comparison.oversubscribe:
@@ -168,7 +169,7 @@ def _cell(plan: Plan, index: int, engine: EngineName, workload: WorkloadDescript
 
 
 def _cores_per_rank(variant: Variant, devices: int, tier: Tier) -> int:
-    """Return how many devices a rank takes: cores as the variant says, and never more than one accelerator."""
+    """Return the devices of one rank: as many cores as the variant asks for, or one accelerator."""
     if tier == "gpu":
         return 1
     return devices if variant.cores_per_rank == "all" else variant.cores_per_rank
@@ -185,7 +186,7 @@ def _micro_batch(batch: int, ranks: int, accumulation: int, where: str) -> int:
 
 
 def _variant(suite: Suite, engine: EngineName, launcher: Launcher, strategy: StrategyDescriptor, where: str) -> Variant:
-    """Return what the engine's @name stands for: the suite's own come first, then the launcher's, the strategy's."""
+    """Return what the engine's @name stands for: in the suite, else the launcher, the strategy, the general ones."""
     if engine.variant is None:
         return Variant()
     known = {**GENERAL_VARIANTS, **strategy.variants, **launcher.variants, **suite.variants}
@@ -217,11 +218,11 @@ def _tier(comparison: Comparison, machine: Machine, workload: WorkloadDescriptor
 
 
 def _all_ranks(devices: int, samples: int, plan: Plan, where: str) -> int:
-    """Return the largest number of ranks that shares the samples of a micro-batch round evenly."""
-    fitting = max(n for n in range(1, devices + 1) if samples % n == 0 or n == 1)
-    if fitting < devices:
-        plan.note(f"{where}: {fitting} of {devices} devices are used, because they must share the global batch evenly")
-    return fitting
+    """Return the largest number of ranks that can share ``samples``, those of one micro-batch each, evenly."""
+    ranks = max(n for n in range(1, devices + 1) if samples % n == 0 or n == 1)
+    if ranks < devices:
+        plan.note(f"{where}: {ranks} of {devices} devices are used, because they must share the global batch evenly")
+    return ranks
 
 
 def _devices(machine: Machine, tier: Tier) -> tuple[int, ...]:

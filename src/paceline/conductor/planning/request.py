@@ -1,4 +1,4 @@
-"""From what was typed to a run that can be executed: everything that can be wrong is found here."""
+"""From what the user asks for to a run that can be executed. All errors in a request are found here."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for."""
+    """The suite and options that a user asks for."""
 
     suite: str | None
     filters: Filters = field(default_factory=Filters)
@@ -31,11 +31,11 @@ class Request:
     conditions: str = Policy.NORMALISED
     seed: int = 0
     assignments: tuple[str, ...] = ()
-    """``key=value`` of ``--set``."""
+    """Each ``key=value`` given with ``--set``."""
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of ``90s``, ``10m`` or ``2h``. Raises RequestError for anything else."""
+    """Return the seconds in a text such as ``90s``, ``10m`` or ``2h``. Raises RequestError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
     if match is None or float(match[1]) == 0:
         raise RequestError(f"budget {quoted(text)} is not a time: write for example 90s, 10m or 2h")
@@ -48,7 +48,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def planned(request: Request) -> Plan:
-    """Return the plan of a request; nothing is started. Raises RequestError."""
+    """Return the plan of a request; no trial is started. Raises RequestError when something in the request is wrong."""
     if request.suite is None:
         raise RequestError("no suite was named: paceline run quick, or paceline list suites")
     if request.blocks is not None and not 1 <= request.blocks <= MAX_BLOCKS:
@@ -66,14 +66,14 @@ def planned(request: Request) -> Plan:
 
 
 def new_run(plan: Plan, tell: Callable[[str], None]) -> Run:
-    """Return the run that carries out a plan, complete with the FLOPs of its workloads.
+    """Return the run that carries out a plan, with the FLOPs of its workloads counted.
 
-    ``tell`` is called before anything that takes seconds. Raises RequestError when something in the plan is not
-    installed.
+    ``tell`` is called with a line of text before anything that takes seconds. Raises RequestError when the plan needs
+    packages that are not installed.
     """
     if plan.unavailable:
-        listed = "; ".join(f"{name}: {reason}" for name, reason in plan.unavailable.items())
-        raise RequestError(f"{listed}. Or leave those out with --engines")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in plan.unavailable.items())
+        raise RequestError(f"{reasons}. Or leave those out with --engines")
     return Run(
         suite=plan.suite,
         command=tuple(sys.argv),
@@ -89,23 +89,30 @@ def new_run(plan: Plan, tell: Callable[[str], None]) -> Run:
 
 
 def begin(plan: Plan, out: Path | None, tell: Callable[[str], None]) -> RunDirectory:
-    """Make the run directory of a plan, by default a new one under ``runs/``. Raises RequestError as ``new_run`` does,
-    and when the directory cannot be made."""
+    """Make the run directory of a plan, by default a new one under ``runs/``.
+
+    Raises RequestError as ``new_run`` does, and when the directory cannot be made.
+    """
     run = new_run(plan, tell)
     return RunDirectory.create(out or default_directory(run), run)
 
 
 def resumed_run(directory: RunDirectory, suite_name: str | None) -> Run:
-    """Return the run of a directory, to be gone on with. Raises RequestError when this is not what it was begun on."""
+    """Return the run of a directory that is to be continued.
+
+    Raises RequestError for another suite, other versions or another machine than it was begun with.
+    """
     run = directory.run()
-    described_workloads(run.suite)  # a custom class that is wrong by now is a wrong request
+    described_workloads(run.suite)  # raises RequestError if a custom class has been broken since
     if suite_name is not None and suite_name != run.suite.name:
         raise RequestError(
             f"{directory.path} holds suite {run.suite.name!r}, not {quoted(suite_name)}: leave the name out"
         )
-    now = installed_versions()
+    begun_with, installed = run.versions, installed_versions()
     changed = [
-        f"{k} {run.versions.get(k)} -> {now.get(k)}" for k in now | run.versions if run.versions.get(k) != now.get(k)
+        f"{package} {begun_with.get(package)} -> {installed.get(package)}"
+        for package in installed | begun_with
+        if begun_with.get(package) != installed.get(package)
     ]
     if changed:
         raise RequestError(f"{directory.path} was begun with other versions ({', '.join(changed)}): start a new run")
@@ -116,7 +123,7 @@ def resumed_run(directory: RunDirectory, suite_name: str | None) -> Run:
 
 
 def default_directory(run: Run) -> Path:
-    """Return a new name under ``runs/``."""
+    """Return a path under ``runs/`` that is named after suite and time."""
     return Path("runs") / f"{run.suite.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
