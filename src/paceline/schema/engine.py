@@ -13,7 +13,7 @@ _ENGINE = re.compile(r"(?P<launcher>[a-z0-9-]+)/(?P<strategy>[a-z0-9-]+)(?:@(?P<
 
 @dataclass(frozen=True, order=True)
 class EngineName:
-    """What launches the ranks, what lays out their training state, and a named overlay of settings."""
+    """An engine's name in three parts: launcher, strategy, and perhaps a variant, a named overlay of settings."""
 
     launcher: str
     strategy: str
@@ -32,7 +32,7 @@ class EngineName:
 
     @property
     def slug(self) -> str:
-        """The name as a part of a file name."""
+        """The name in a form that can be a part of a file name."""
         return str(self).replace("/", "-").replace("@", "-")
 
 

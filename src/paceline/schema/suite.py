@@ -1,4 +1,4 @@
-"""A suite: which cells to compare and how to sample them. Read from YAML, every key checked."""
+"""A suite: the cells to compare and how to sample them. Read from YAML; an unknown key is an error."""
 
 from enum import StrEnum
 from typing import Any, Literal, Self
@@ -19,7 +19,7 @@ class Category(StrEnum):
 
     @property
     def heading(self) -> str:
-        """Name and axes for people."""
+        """Name and axes of the category, for headings."""
         return _TITLES[self]
 
 
@@ -39,17 +39,17 @@ class Load(Model):
 
     @property
     def many(self) -> bool:
-        """Whether several jobs compete for the devices."""
+        """Whether the load has several jobs, which compete for the devices."""
         return self.jobs > 1
 
 
 def headline_metric(load: Load) -> str:
-    """Return the metric that a verdict is about: throughput of one job, time to finish many."""
+    """Return the metric that verdicts are about: throughput of one job, or the time to finish many jobs."""
     return "makespan_s" if load.many else "samples_per_s"
 
 
 class Peak(Model):
-    """A stated ceiling of one device, with where the figure comes from."""
+    """A stated peak of one device, with the source of the figure."""
 
     flops_per_s: float | None
     source: str
@@ -81,18 +81,18 @@ class Recipe(StrEnum):
 
 
 class Variant(Model):
-    """A named overlay of an engine: its framework's own settings, and what all strategies on PyTorch understand."""
+    """A named overlay of an engine: settings of its framework, and options of all strategies on PyTorch."""
 
     settings: dict[str, Any] = {}
-    """DeepSpeed: its JSON. DDP: arguments of DistributedDataParallel. FSDP2: of fully_shard. Others: their own."""
+    """Settings of the strategy: DeepSpeed's JSON, arguments of DistributedDataParallel or of fully_shard, ..."""
     settings_file: str | None = None
-    """A JSON file with such settings, relative to the suite's file; ``settings`` are laid over it."""
+    """JSON file of settings, relative to the suite's file; ``settings`` override its values."""
     compile: bool = False
     """Compile the model with torch.compile."""
     recompute: bool = False
     """Recompute the activations of the workload's layers in the backward pass."""
     launcher: dict[str, Any] = {}
-    """What the launcher understands, e.g. Ray's ``max_calls``."""
+    """Options of the launcher, e.g. Ray's ``max_calls``."""
     cores_per_rank: int | Literal["all"] = 1
     summary: str = ""
 
@@ -108,24 +108,24 @@ class Comparison(Model):
     """One workload under one load on several engines: the cells that are compared with each other."""
 
     title: str = ""
-    """What the comparison shows, where category and workload do not say it."""
+    """Heading of the comparison, where category and workload do not suffice."""
     category: Category
     workload: str
     tier: Literal["auto", "cpu", "gpu"] = "auto"
     engines: tuple[Engine, ...] = Field(min_length=1)
     reference: Engine | None = None
     data: str = "auto"
-    """``auto`` (the workload's first one that is here), ``synthetic`` (its generated twin) or a data set's name."""
+    """``auto`` (the workload's first data set that is here), ``synthetic`` (its generated twin) or a data set's name."""
     recipe: Recipe = Recipe.FP32
     ranks: int | Literal["all"] = "all"
     load: Load = Load()
     accumulation: int = Field(default=1, ge=1)
     global_batch: int | None = Field(default=None, ge=1)
     samples: int | None = Field(default=None, ge=1)
-    """Train on the first so many samples only."""
+    """Number of first samples to train on; null for all samples of the workload."""
     incomplete_batch: Literal["drop", "pad"] = "drop"
     warm_up_steps: int = Field(default=3, ge=0)
-    """Steps after the first one that are left out of the window. Fixed here, the same for all engines."""
+    """Steps between the first step and the window, the same number for all engines."""
     steps: int = Field(ge=1)
     """Steps of the timed window."""
     evaluate: bool = False
@@ -135,16 +135,16 @@ class Comparison(Model):
     timeout_s: float = Field(default=600, gt=0)
     peak: Peak | None = None
     expect: dict[str, tuple[Expectation, ...]] = {}
-    """Engine name to what its trials must show; a miss makes the command exit with 1."""
+    """For each engine's name, what its trials must show; a miss makes the command exit with 1."""
 
     @property
     def confirmatory_metric(self) -> str | None:
-        """The one metric that verdicts of the comparison are about; None for one that measures no time."""
+        """The one metric that verdicts of the comparison are about; None for a comparison of accuracy."""
         return None if self.evaluate else headline_metric(self.load)
 
     @property
     def reference_engine(self) -> EngineName:
-        """The engine that all others are compared with: the named one, else the first."""
+        """The engine with which all others are compared: ``reference``, or else the first engine."""
         return self.reference or self.engines[0]
 
     @model_validator(mode="after")
@@ -169,9 +169,9 @@ class Suite(Model):
     """Below this many finished blocks a run that ran out of budget exits with 124."""
     verdicts: bool = False
     proofs: bool = True
-    """Prove once an engine that its work is a single process's; without, every row is ``unproven``."""
+    """Whether to prove, once an engine, that it trains what a single process trains; if not, rows are ``unproven``."""
     import_path: str | None = None
-    """Folder of the suite's file, where modules of your own are looked for; set when the file is read."""
+    """Folder of the suite's file, from which custom workloads are imported; set when the file is read."""
     variants: dict[str, Variant] = {}
     """Named overlays, used as ``launcher/strategy@name``; they take precedence over the built-in ones."""
     comparisons: tuple[Comparison, ...] = Field(min_length=1)

@@ -11,7 +11,7 @@ from paceline.schema.suite import Variant
 
 @dataclass(frozen=True)
 class StrategyDescriptor:
-    """A strategy's name and where its implementation is (``module:Class``), loaded only inside ranks."""
+    """A strategy's name and its implementation (``module:Class``), which only ranks import."""
 
     name: str
     implementation: str
