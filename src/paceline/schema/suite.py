@@ -115,7 +115,7 @@ class Comparison(Model):
     engines: tuple[Engine, ...] = Field(min_length=1)
     reference: Engine | None = None
     data: str = "auto"
-    """``auto`` (the workload's first data set that is here), ``synthetic`` (its generated twin) or a data set's name."""
+    """``auto`` (the workload's first data set that is here), ``synthetic`` (generated data) or a data set's name."""
     recipe: Recipe = Recipe.FP32
     ranks: int | Literal["all"] = "all"
     load: Load = Load()
