@@ -97,9 +97,8 @@ class Rank:
         job = self.job
         strategy.wrap(workload)
         sampler = Sampler.of(job.cell, workload.samples, self.membership.rank, job.seed)
-        workload.batch(
-            sampler.probe()
-        )  # data that a workload loads or generates once belongs to this phase, not to the first step
+        # Data that a workload loads or generates once belongs to this phase, not to the first step.
+        workload.batch(sampler.probe())
         return Feed.of(strategy, workload, sampler, perf_counter_ns)
 
     def _at_edge(self, edge: str, strategy: Strategy, group: Group) -> None:
@@ -163,6 +162,4 @@ class Rank:
 
     def _absent_rendezvous(self) -> str | None:
         """Return why this rank has no rendezvous phase, or None where it has one."""
-        return (
-            "the launcher joins ranks before it starts the harness; part of launch" if self.membership.joined else None
-        )
+        return "the launcher joins ranks before the harness starts; part of launch" if self.membership.joined else None

@@ -73,9 +73,7 @@ class Feed:
             start = self.clock()
             batch = self.fetch(indices)
             self.wait_ns += self.clock() - start
-            self.samples_per_step[-1] += len(
-                indices
-            )  # a sample counts when the strategy takes it, not when it is planned
+            self.samples_per_step[-1] += len(indices)  # a sample counts when the strategy takes it, not when planned
             if record is not None:
                 record.append(indices)
             yield batch
