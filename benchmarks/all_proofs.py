@@ -1,9 +1,9 @@
-"""Every engine through its own launcher, proven against the single process: the proofs of a run without its timing.
+"""Proofs of every engine through its own launcher, against the reference process, without any timing.
 
     python benchmarks/all_proofs.py [--workloads resnet,decoder] [--ranks 2] [--recipe fp32] [--engines ...] [--out DIR]
 
-More ranks than cores are oversubscribed, which untimed proofs may be. Prints a line an engine, then what they cost
-together; exit 1 when one was not equal. `paceline show --proof WORKLOAD DIR` shows them side by side.
+More ranks than cores are oversubscribed, which does not matter to untimed proofs. Prints a line an engine, then the
+seconds of all proofs; exit 1 when a proof was not equal. `paceline show --proof WORKLOAD DIR` shows all side by side.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--workloads", default="resnet,decoder")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--recipe", default="fp32")
-    parser.add_argument("--engines", help="instead of all that can have so many ranks")
+    parser.add_argument("--engines", help="instead of all engines that can have so many ranks")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     out = arguments.out or Path(tempfile.mkdtemp(prefix="proofs-"))
@@ -41,23 +41,26 @@ def main() -> int:
     suite.write_text(_suite(arguments))
     run = new_run(planned(Request(str(suite))), print)
     directory = RunDirectory.create(out, run)
-    spent_s = {True: 0.0, False: 0.0}
+    engines_s = reference_s = 0.0
     for trial, folder in proofs_in_order(run, directory):
         started = time.monotonic()
         result = TrialRunner(trial, folder, lambda _done: None).run()
         seconds = time.monotonic() - started
-        spent_s[trial.id.startswith("alone")] += seconds
+        if trial.id.startswith("alone"):
+            reference_s += seconds
+        else:
+            engines_s += seconds
         print(f"  {seconds:5.1f} s  {result.status}  {trial.id}", flush=True)
-    found = [(trial.cell, stored_proof(directory, run, trial)) for trial in proof_trials(run)]
-    for cell, proof in found:
+    outcomes = [(trial.cell, stored_proof(directory, run, trial)) for trial in proof_trials(run)]
+    for cell, proof in outcomes:
         number = "" if proof.max_relative_difference is None else f"{proof.max_relative_difference:.0e}"
         print(f"{cell.workload:8} {cell.engine!s:26} {cell.ranks} ranks  {proof.outcome:9} {number:6}  {proof.cause}")
-    equal = sum(proof.outcome == "equal" for _, proof in found)
+    equal = sum(proof.outcome == "equal" for _, proof in outcomes)
     print(
-        f"{equal} of {len(found)} equal; proofs {spent_s[False]:.0f} s, single processes (cold) {spent_s[True]:.0f} s; "
+        f"{equal} of {len(outcomes)} equal; proofs {engines_s:.0f} s, single processes (cold) {reference_s:.0f} s; "
         f"paceline show --proof WORKLOAD {out}"
     )
-    return int(equal < len(found))
+    return int(equal < len(outcomes))
 
 
 def _suite(arguments: argparse.Namespace) -> str:

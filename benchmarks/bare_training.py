@@ -1,4 +1,4 @@
-"""The training that a person would write, without a harness: what ``whole_trial.py`` holds ours against.
+"""A training as a person would write it, without a harness: ``whole_trial.py`` compares Paceline's trials with it.
 
 torchrun ... benchmarks/bare_training.py LAUNCHER STRATEGY WORKLOAD MICRO_BATCH STEPS
 """
@@ -8,18 +8,18 @@ import sys
 
 
 def train(strategy: str, name: str, micro_batch: int, steps: int) -> None:
-    """Be one rank."""
+    """Train as one rank of a job."""
     import numpy as np
     import torch
     import torch.distributed as dist
 
     from paceline.workloads.contract import load_workload
-    from paceline.workloads.descriptor import get
+    from paceline.workloads.descriptor import workload_named
 
     rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank]})
     torch.set_num_threads(1)
-    workload = load_workload(name, "cpu", get(name).tiers["cpu"].datasets[-1])
+    workload = load_workload(name, "cpu", workload_named(name).tiers["cpu"].datasets[-1])
     joined = dist.is_initialized()
     model = workload.build()
     optimiser = torch.optim.AdamW(model.parameters(), lr=workload.optimiser.learning_rate, foreach=False)
@@ -53,14 +53,14 @@ def train(strategy: str, name: str, micro_batch: int, steps: int) -> None:
             model.backward(loss)
             model.step()
     if not joined:
-        # With a model that outlives its gloo group this script was once seen never to end.
+        # With a model that outlives its gloo group, this script has once failed to end.
         del loss, model, optimiser
         dist.barrier()
         dist.destroy_process_group()
 
 
 def train_in_ray(strategy: str, name: str, micro_batch: int, steps: int) -> None:
-    """Be the driver of a Ray Train script."""
+    """Train as the driver of a Ray Train script."""
     import ray
     from ray.train import RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer

@@ -1,4 +1,4 @@
-"""How often honest strategies are accused: proofs at many seeds, all in one two-rank group, against the single process.
+"""How often proofs accuse honest strategies: proofs at many seeds, in one two-rank group, against a single process.
 
     python benchmarks/false_alarms.py [--workload lenet5] [--strategies ddp,fsdp2,zero0,zero1,zero2,zero3] [--seeds 20]
 
@@ -28,7 +28,7 @@ RERUNS = 8
 
 
 def main() -> int:
-    """Run the single processes, then all strategies in one group; judge and print."""
+    """Run the single processes, then all strategies in one group; compare and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workload", default="lenet5")
     parser.add_argument("--strategies", default="ddp,fsdp2,zero0,zero1,zero2,zero3,zero3-offload")
@@ -38,7 +38,14 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory(prefix="pl-") as folder:
         environment = base_environment(Conditions(), "cpu", Path(folder), {})
-        asked = [__file__, "--rank", folder, arguments.workload, arguments.strategies, str(arguments.seeds)]
+        arguments_of_ranks = [
+            __file__,
+            "--rank",
+            folder,
+            arguments.workload,
+            arguments.strategies,
+            str(arguments.seeds),
+        ]
         torchrun = [
             str(scripts_dir() / "torchrun"),
             "--standalone",
@@ -47,30 +54,30 @@ def main() -> int:
             "--nproc-per-node",
             "2",
         ]
-        for command in ([sys.executable, *asked], [*torchrun, *asked]):
+        for command in ([sys.executable, *arguments_of_ranks], [*torchrun, *arguments_of_ranks]):
             with swept(operator_cache()):
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 sys.exit(done.stderr[-3000:])
         for strategy in strategies:
-            found = [
+            proofs = [
                 proof_outcome(
                     _read(folder, strategy, seed), _read(folder, "alone", seed), _cell(arguments.workload, 2), RERUNS
                 )
                 for seed in range(arguments.seeds)
             ]
-            equal = sum(proof.outcome == "equal" for proof in found)
-            failed += len(found) - equal
-            worst = max((p.max_relative_difference or 0.0 for p in found), default=0.0)
-            print(f"{strategy:14} {equal} of {len(found)} equal, worst {worst:.1e}")
-            for seed, proof in enumerate(found):
+            equal = sum(proof.outcome == "equal" for proof in proofs)
+            failed += len(proofs) - equal
+            worst = max((p.max_relative_difference or 0.0 for p in proofs), default=0.0)
+            print(f"{strategy:14} {equal} of {len(proofs)} equal, worst {worst:.1e}")
+            for seed, proof in enumerate(proofs):
                 if proof.outcome != "equal":
                     print(f"   seed {seed}: {proof.outcome}: {proof.cause}")
     return int(failed > 0)
 
 
-def _read(folder: str, who: str, seed: int) -> ProofRecords:
-    out = Path(folder) / f"{who}-{seed}"
+def _read(folder: str, name: str, seed: int) -> ProofRecords:
+    out = Path(folder) / f"{name}-{seed}"
     return ProofRecords(read_ranks(out), read_arrays(out / "rank-0-proof.npz"))
 
 
@@ -86,7 +93,7 @@ def _cell(workload: str, ranks: int) -> Cell:
 
 
 def prove(folder: str, workload: str, strategies: list[str], seeds: int) -> None:
-    """Be the single process, or one rank of the group: every strategy at every seed, one after another."""
+    """Prove as the single process or as one rank of the group: every strategy at every seed, one after another."""
     import torch.distributed as dist
 
     from paceline.rank.proof_trial import Prover

@@ -1,11 +1,12 @@
-"""What the harness's loop costs a timed step: the same wrapped objects, driven by it and by a plain loop, in turns.
+"""Cost of the measured loop in a timed step: it and a plain loop drive the same wrapped objects in turns.
 
     python benchmarks/overhead.py [--workload lenet5] [--strategies ddp,zero2] [--blocks 40] [--steps 20]
 
 Each block runs six windows in one process: the harness, the plain loop and the plain loop once more as a control, in
-one of their six orders and then in its mirror image, so that drift cancels. A block gives the ratio of the median step
-(from beginning to beginning, so that nothing between steps is left out) and that of whole windows, to the plain loop.
-Printed: the pseudo-median over blocks with a 95 % interval (Wilcoxon). The control shows what the machine can resolve.
+one of their six orders and then in its mirror image, so that drift cancels. A block gives two ratios to the plain loop:
+that of the median step (from beginning to beginning, so that the time between steps is included) and that of whole
+windows. Printed are pseudo-medians over blocks with 95 % intervals (Wilcoxon). The control shows the least difference
+that the machine can resolve.
 """
 
 import argparse
@@ -33,7 +34,7 @@ from paceline.workloads.descriptor import workload_named
 
 COLUMNS = ("harness, median step", "control, median step", "harness, whole window", "control, whole window")
 Times = tuple[NDArray[np.int64], int]
-"""Of one window: durations of its steps, and its own, in ns."""
+"""Durations in ns of one window's steps and of the window itself."""
 
 
 def main() -> None:
@@ -47,10 +48,10 @@ def main() -> None:
     print(f"{arguments.workload}: {arguments.blocks} blocks of 6 windows of {arguments.steps} steps")
     print(f"{'':14} {'step ms':>7}  " + "  ".join(f"{name:24}" for name in COLUMNS))
     for strategy in arguments.strategies.split(","):
-        found = _measure(arguments.workload, strategy, arguments.blocks, arguments.steps)
-        cells = [_interval([float(np.log(ratio)) for ratio in found[name]]) for name in COLUMNS]
+        ratios = _measure(arguments.workload, strategy, arguments.blocks, arguments.steps)
+        cells = [_interval([float(np.log(ratio)) for ratio in ratios[name]]) for name in COLUMNS]
         shown = "  ".join(f"{middle:.4f} [{low:.4f}, {high:.4f}]" for low, middle, high in cells)
-        print(f"{strategy:14} {statistics.median(found['step_ms']):7.2f}  {shown}", flush=True)
+        print(f"{strategy:14} {statistics.median(ratios['step_ms']):7.2f}  {shown}", flush=True)
 
 
 def _measure(workload: str, strategy: str, blocks: int, steps: int) -> dict[str, list[float]]:
@@ -92,7 +93,7 @@ def _interval(values: list[float], confidence: float = 0.95) -> tuple[float, flo
 
 
 def rank(folder: str, blocks: int) -> None:
-    """Be one rank: wrap once, then alternate windows."""
+    """Run one rank: wrap the model once, then measure windows of the loops in turns."""
     from paceline.rank import read_back
     from paceline.rank.lease import leased_cores
     from paceline.rank.loop import Feed, run_loop
@@ -110,15 +111,15 @@ def rank(folder: str, blocks: int) -> None:
         strategy.wrap(workload)
         sampler = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 0, "drop")
         feed = Feed(sampler, lambda indices: strategy.move(workload.batch(indices)), perf_counter_ns)
-        # As many different batches as the harness takes, chosen beforehand: repeated ones would stay in the cache.
+        # As many different batches as the harness takes, chosen in advance: repeated batches would stay in the cache.
         other = Sampler(workload.samples, cell.micro_batch, 1, membership.rank, cell.ranks, 1, "drop")
         batches = iter([other.step(n).micro_batches[0] for n in range((4 * blocks + 4) * cell.steps)])
 
         def harness() -> Times:
-            loop = run_loop(
+            record = run_loop(
                 strategy, feed, group, perf_counter_ns, warm_up_steps=0, steps=cell.steps, at_edge=lambda _edge: None
             )
-            return np.diff(loop.bounds[1:, 0]), loop.window_ns[1] - loop.window_ns[0]
+            return np.diff(record.bounds[1:, 0]), record.window_ns[1] - record.window_ns[0]
 
         def plain() -> Times:
             clock = strategy.step_clock(perf_counter_ns)
@@ -132,27 +133,29 @@ def rank(folder: str, blocks: int) -> None:
             group.barrier()
             return np.diff(clock.read_ns(marks)), perf_counter_ns() - start
 
-        ways = {"harness": harness, "plain": plain, "control": plain}
-        orders = list(permutations(ways))
-        found: dict[str, list[float]] = {name: [] for name in ("step_ms", *COLUMNS)}
+        loops = {"harness": harness, "plain": plain, "control": plain}
+        orders = list(permutations(loops))
+        measured: dict[str, list[float]] = {name: [] for name in ("step_ms", *COLUMNS)}
         for block in range(-1, blocks):
             order = orders[block % len(orders)]
-            times = [(name, ways[name]()) for name in (*order, *reversed(order))]
+            times = [(name, loops[name]()) for name in (*order, *reversed(order))]
             if block < 0:
                 continue  # warm caches
-            step = {w: float(np.median(np.concatenate([t[0] for name, t in times if name == w]))) for w in ways}
-            window = {w: sum(t[1] for name, t in times if name == w) for w in ways}
+            step = {
+                loop: float(np.median(np.concatenate([t[0] for name, t in times if name == loop]))) for loop in loops
+            }
+            window = {loop: sum(t[1] for name, t in times if name == loop) for loop in loops}
             values = (step["harness"] / step["plain"], step["control"] / step["plain"])
             totals = (window["harness"] / window["plain"], window["control"] / window["plain"])
-            for name, value in zip(found, (step["plain"] / 1e6, *values, *totals), strict=True):
-                found[name].append(value)
+            for name, value in zip(measured, (step["plain"] / 1e6, *values, *totals), strict=True):
+                measured[name].append(value)
         if membership.rank == 0:
-            (Path(folder) / "ratios.json").write_text(json.dumps(found))
+            (Path(folder) / "ratios.json").write_text(json.dumps(measured))
         strategy.close()
 
 
 def _plain_step(strategy: object, workload: object, indices: object) -> None:
-    """What a person would write: torch's loop, or DeepSpeed's."""
+    """Train one step as a person would write it: with torch's loop, or with DeepSpeed's."""
     batch = strategy.move(workload.batch(indices))  # type: ignore[attr-defined]
     model, optimiser = strategy.model, strategy.optimiser  # type: ignore[attr-defined]
     if type(model).__name__ == "DeepSpeedEngine":

@@ -1,4 +1,4 @@
-"""How long the command line takes to answer, beside ``python -c pass``: medians of alternating runs, as differences.
+"""Time until the command line answers, above that of ``python -c pass``: differences of medians of alternating runs.
 
 python benchmarks/startup.py [--runs 15]
 """
@@ -12,10 +12,11 @@ from time import perf_counter
 from paceline.launchers.environment import scripts_dir
 
 LIMITS_MS = {"--help": 100, "list engines": 250, "list workloads": 250}
+"""Most milliseconds above an empty interpreter, for each command; printed beside the figure, without an exit status."""
 
 
 def main() -> None:
-    """Print each command's median and how much it is above an empty interpreter."""
+    """Print how much each command's median is above that of an empty interpreter."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
     runs = parser.parse_args().runs

@@ -1,9 +1,9 @@
-"""Where the wall time of a run goes: seconds by part, for each kind of cell and for the run as a whole.
+"""Division of a run's wall time: seconds by part, for each category and for the run as a whole.
 
     python benchmarks/wall_time.py RUN [RUN ...]
 
-One-job trials are divided along their first rank's life. Trials of many jobs are divided in the same way, each job's
-seconds counted as a share of a slot, with `idle` for slots that hold no job while others still run.
+Trials of one job are divided by the phases of their first rank. Trials of many jobs are divided in the same way, each
+job's seconds counted as a share of a slot, with `idle` for slots without a job while other slots still have one.
 """
 
 import argparse
@@ -18,25 +18,26 @@ from rich.table import Table
 from paceline.launchers.contract import LoadLauncher, launcher_named
 from paceline.schema.records import Phase, RankRecord
 from paceline.schema.trial import Status
-from paceline.store.run_directory import RunDirectory, TrialDirectory, TrialRecords
+from paceline.schema.trial_records import TrialRecords
+from paceline.store.run_directory import RunDirectory, TrialDirectory
 
 PARTS = {
-    "cluster": "start and stop of a framework's cluster around the jobs (our clean-up after it included)",
+    "cluster": "start and stop of a framework's cluster around the jobs (the conductor's clean-up after it included)",
     "launch": "submission to the first line in the rank",
     "import": "frameworks, model code",
     "rendezvous": "ranks meet",
     "build": "model, data, wrapping",
-    "first_step": "apart from all others",
+    "first_step": "the first optimiser step",
     "warm_up": "fixed number of steps",
     "steady": "the timed window",
-    "harness": "ours in the rank: digests, memory, writing",
-    "teardown": "the rank's last line to the submitter's knowing",
+    "harness": "Paceline in the rank: digests, memory, writing",
+    "teardown": "the rank's last line until its submitter knows",
     "idle": "a slot without a job",
-    "conductor": "ours outside: preparing, cleaning up, deriving, writing",
+    "conductor": "Paceline outside: preparing, cleaning up, deriving, writing",
 }
 _NS = 1e-9
 _RESUMED_S = 30.0
-"""A longer gap between two trials is a pause of the user's, not ours."""
+"""Longest gap between two trials that counts as the conductor's; a longer gap is a pause before the run was resumed."""
 
 
 def main() -> None:
@@ -46,15 +47,15 @@ def main() -> None:
     console = Console()
     for path in parser.parse_args().runs:
         directory = RunDirectory.open(path)
-        found = [
+        trials = [
             directory.trial(t).records(with_arrays=False) for t in directory.run().plan if directory.trial(t).finished
         ]
-        console.print(_table(path, found))
-        console.print(_proofs(directory, sum(records.ending.wall_s for records in found)))
+        console.print(_table(path, trials))
+        console.print(_proofs(directory, sum(records.ending.wall_s for records in trials)))
 
 
 def _proofs(directory: RunDirectory, timed_s: float) -> str:
-    """Return what proofs of same work added, as run and for as many blocks as a suite of twelve has."""
+    """Return the share of proofs in the run's time, beside its own blocks and beside twelve blocks."""
     folders = [TrialDirectory(path) for path in (directory.path / "proofs").glob("*") if path.is_dir()]
     walls = {f.path.name: f.records(with_arrays=False).ending.wall_s for f in folders if f.finished}
     engines_s = sum(wall for name, wall in walls.items() if name.startswith("proof-"))
@@ -98,7 +99,7 @@ def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
     end_ns = max(job.released_ns or 0 for job in records.jobs)
     slots = min(len(records.trial.slots), len(records.jobs))
     has_cluster = isinstance(launcher_named(records.trial.cell.engine.launcher), LoadLauncher)
-    places_itself = has_cluster and records.trial.cell.load.many
+    framework_places_jobs = has_cluster and records.trial.cell.load.many
     total: Counter[str] = Counter()
     for job in records.jobs:
         first = records.ranks[job.job_id][0]
@@ -106,8 +107,8 @@ def _parts(records: TrialRecords) -> Iterator[tuple[str, float]]:
         assert job.submitted_ns is not None
         assert job.released_ns is not None
         assert first.done_ns is not None
-        # A framework that places jobs itself gets all of them at once: a wait for a slot is no part of a slot's time.
-        begun_ns = first.process_started_ns if places_itself else job.submitted_ns
+        # A framework that places jobs itself gets all of them at once: a job's wait for a slot is no part of the slot.
+        begun_ns = first.process_started_ns if framework_places_jobs else job.submitted_ns
         total["launch"] += (first.process_started_ns - begun_ns) * _NS
         total["teardown"] += (job.released_ns - first.done_ns) * _NS
         total["harness"] += (first.done_ns - first.process_started_ns) * _NS - sum(s for _, s in _phases(first))

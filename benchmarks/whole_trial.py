@@ -1,13 +1,13 @@
-"""What a whole trial costs beside a bare script under the same launcher: seconds from nothing to nothing, in turns.
+"""Cost of a whole trial above a bare script under the same launcher: seconds from start to end, in turns.
 
     python benchmarks/whole_trial.py [--engines torchrun/ddp,ray-train/ddp] [--workload lenet5] [--pairs 8]
 
-The deepspeed launcher looks once a second whether its ranks have ended, Ray's Train controller every two: what we add
-becomes none or one of these, so the mean over pairs says more there than the median.
+The deepspeed launcher checks once a second whether its ranks have ended, Ray's Train controller every two seconds: a
+difference becomes none or one of these periods, so that for them the mean over pairs says more than the median.
 
-Ours is all that Paceline does for one trial: folders, the launcher, ranks with their records, clean-up, derivation. The
-bare script trains the same model on as many steps of the same size under the same conditions, as a person would write
-it.
+A trial is all that Paceline does for it: folders, launcher, ranks with their records, clean-up, derivation. The bare
+script (bare_training.py) trains the same model on as many steps of the same size under the same conditions, as a person
+would write it.
 """
 
 import argparse
@@ -46,7 +46,7 @@ BARE = str(Path(__file__).with_name("bare_training.py"))
 
 
 def main() -> None:
-    """Alternate ours and bare, print the difference of each engine."""
+    """Run Paceline's trial and the bare script in turns; print the difference for each engine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engines", default="torchrun/ddp,deepspeed/zero2,ray-train/ddp")
     parser.add_argument("--workload", default="lenet5")
@@ -58,29 +58,29 @@ def main() -> None:
         text = SUITE.format(workload=arguments.workload, engine=engine, steps=arguments.steps)
         suite = parse_suite(text, "whole-trial")
         (trial,) = make_plan(suite, described_workloads(suite), inspect_machine(), Conditions(), 0).trials
-        _ours(trial), _bare(trial)  # warm caches
+        _paceline(trial), _bare(trial)  # warm caches
         pairs = []
         for number in range(arguments.pairs):
-            order = (_ours, _bare) if number % 2 == 0 else (_bare, _ours)
-            taken = {way: way(trial) for way in order}
-            pairs.append((taken[_ours], taken[_bare]))
-        more = sorted(ours - bare for ours, bare in pairs)
+            order = (_paceline, _bare) if number % 2 == 0 else (_bare, _paceline)
+            seconds = {measure: measure(trial) for measure in order}
+            pairs.append((seconds[_paceline], seconds[_bare]))
+        differences = sorted(paceline_s - bare_s for paceline_s, bare_s in pairs)
         print(
-            f"{engine:16} ours {statistics.median(o for o, _ in pairs):.2f}  "
-            f"bare {statistics.median(b for _, b in pairs):.2f}  "
-            f"difference {statistics.median(more):+.2f}  mean {statistics.mean(more):+.2f}  "
-            f"[{more[0]:+.2f}, {more[-1]:+.2f}]",
+            f"{engine:16} paceline {statistics.median(paceline_s for paceline_s, _ in pairs):.2f}  "
+            f"bare {statistics.median(bare_s for _, bare_s in pairs):.2f}  "
+            f"difference {statistics.median(differences):+.2f}  mean {statistics.mean(differences):+.2f}  "
+            f"[{differences[0]:+.2f}, {differences[-1]:+.2f}]",
             flush=True,
         )
 
 
-def _ours(trial: Trial) -> float:
+def _paceline(trial: Trial) -> float:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         result = TrialRunner(trial, TrialDirectory(Path(folder) / "trial"), lambda _done: None).run()
         taken = time.perf_counter() - start
     if result.status is not Status.OK:
-        sys.exit(f"our trial ended {result.status}: {result.cause}")
+        sys.exit(f"Paceline's trial ended {result.status}: {result.cause}")
     return taken
 
 

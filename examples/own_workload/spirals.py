@@ -1,4 +1,4 @@
-"""A workload of one's own: everything that Paceline needs to know of a plain torch model."""
+"""A custom workload: everything that Paceline needs to know of a plain torch model."""
 
 import torch
 

@@ -290,7 +290,7 @@ ENDS: dict[str, tuple[type[TorchStrategy], Cell]] = {
     "slows-down": (SlowsDown, PLAIN),
     "leaves-dropout-on": (LeavesDropoutOn, PLAIN),
 }
-"""Trained for ``STEPS_TO_END`` steps, then asked for proof C."""
+"""Trained for ``STEPS_TO_END`` steps, then asked for the proof at the end."""
 STEPS_TO_END = 20
 
 

@@ -1,1 +1,1 @@
-"""Data parallelism by hand, and ranks from ``torch.multiprocessing``: an engine that Paceline does not know of."""
+"""Data parallelism by hand, and ranks from ``torch.multiprocessing``: an engine that is not built in."""

@@ -11,7 +11,7 @@ from paceline.workloads.contract import Workload
 
 
 class AllReduce(TorchStrategy):
-    """The whole state on every rank; gradients are averaged tensor by tensor once all of them are there."""
+    """The whole state on every rank; gradients are averaged tensor by tensor after the backward pass."""
 
     def wrap(self, workload: Workload) -> None:
         self.take_state(Blueprint(workload, self.job).whole().to(self.device), workload)

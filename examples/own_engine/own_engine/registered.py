@@ -1,4 +1,4 @@
-"""What the entry points name. The conductor reads this, so nothing here imports torch."""
+"""The objects that the entry points name. The conductor imports this module, so nothing here imports torch."""
 
 from pathlib import Path
 

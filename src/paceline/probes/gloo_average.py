@@ -13,7 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.multiprocessing.spawn import spawn
 from torch.nn.parallel import DistributedDataParallel
 
-from paceline.strategies.torch_strategy import leave_group
+from paceline.strategies.groups import leave_group
 
 
 def _gradient(model: torch.nn.Module, value: float) -> float:

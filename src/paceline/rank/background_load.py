@@ -1,4 +1,7 @@
-"""What else the machine did during a timed window, read from /proc outside of it: our cores, our trees, the rest."""
+"""Counters of CPU time of the trial's cores and processes, read from /proc before and after a timed window.
+
+Core time that no process of the trial has used was used by others: the background load.
+"""
 
 import os
 import resource
@@ -11,12 +14,12 @@ from paceline.schema.records import Activity
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _GUEST = 8
-"""Columns of /proc/stat; guest time is part of user time already."""
+"""Columns of /proc/stat, in ticks; those from guest time on are left out, because user time already includes them."""
 _FREQUENCY = "/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq"
 
 
 def read(cores: list[int], tree_marker: str | None) -> Activity:
-    """Return counters as they stand now; two readings make a difference. Costs a few milliseconds with a marker."""
+    """Return the counters' present values; with a marker, for the trial's processes, it takes some milliseconds."""
     busy_s, steal_s = cores_time(cores)
     own = resource.getrusage(resource.RUSAGE_SELF)
     return Activity(
@@ -34,7 +37,7 @@ def read(cores: list[int], tree_marker: str | None) -> Activity:
 
 
 def cores_time(cores: list[int]) -> tuple[float, float]:
-    """Return seconds since boot that these cores were busy (steal left out), and that others stole from them."""
+    """Return seconds since boot in which these cores were busy, and which the hypervisor took from them (steal)."""
     busy, stolen = 0, 0
     wanted = {f"cpu{core}" for core in cores}
     for line in Path("/proc/stat").read_text().splitlines():
@@ -53,13 +56,13 @@ def trees_time(marker: str) -> float:
         try:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # gone meanwhile
+            continue  # the process has ended meanwhile
         total += sum(int(x) for x in fields[11:15])
     return total * _TICK_S
 
 
 def _frequency_mhz(cores: list[int]) -> float | None:
-    """Return the mean clock of the cores where the machine tells it."""
+    """Return the mean clock frequency of the cores in MHz, or None where the machine does not report it."""
     try:
         return sum(int(Path(_FREQUENCY.format(core=core)).read_text()) for core in cores) / len(cores) / 1e3
     except (OSError, ValueError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""One rank from its first line to its last: phases in order, each recorded, errors too."""
+"""One rank from its first line to its last: its phases in order, each recorded, and its error if one is raised."""
 
 import traceback
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WINDOW_EDGES = (f"after {Phase.WARM_UP}", f"after {Phase.STEADY}")
 
 
 def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
-    """Train one job's rank and write its records. Whatever raises is recorded, then raised again."""
+    """Train one job's rank and write its records. An exception is recorded, then raised again."""
     job = Job.model_validate_json(Path(job_path).read_text())
     recorder = Recorder(job.out_dir, membership.rank)
     recorder.write("process_started_ns", started_ns)
@@ -38,13 +38,14 @@ def run_rank(job_path: str, membership: Membership, started_ns: int) -> None:
     except BaseException as error:
         recorder.write("error_ns", perf_counter_ns())
         recorder.write("error", "".join(traceback.format_exception(error)).strip())
-        recorder.write("error_kind", _kind(error))
+        recorder.write("error_kind", _error_kind(error))
         raise
     finally:
         recorder.close()
 
 
-def _kind(error: BaseException) -> str:
+def _error_kind(error: BaseException) -> str:
+    """Return ``oom``, ``port`` (another process took the port) or the name of the exception's class."""
     text = str(error)
     if isinstance(error, MemoryError) or "out of memory" in text.lower() or "can't allocate memory" in text:
         return "oom"
@@ -63,20 +64,20 @@ class Rank:
         self.leader = membership.rank == 0
 
     def run(self, started_ns: int) -> None:
-        """Import, meet, build, train, then write what was measured."""
+        """Import, join the group, build, train, then write the records."""
         job, recorder = self.job, self.recorder
         operators_before = built_operators()
-        with self._phase(Phase.IMPORT, started_ns, absent=self._no_import()):
+        with self._phase(Phase.IMPORT, started_ns, absent=self._absent_import()):
             strategy = load_strategy(job, self.membership)
             workload = load_workload(job.cell.workload, job.cell.tier, job.cell.dataset)
             read_back.apply(job.conditions)
-        with self._phase(Phase.RENDEZVOUS, absent=self._no_rendezvous()):
+        with self._phase(Phase.RENDEZVOUS, absent=self._absent_rendezvous()):
             group = strategy.join()
         with self._phase(Phase.BUILD):
             feed = self._build(strategy, workload)
-        # After the phase: gathering sharded weights for our own proof is no part of an engine's start.
+        # After the phase, because gathering sharded weights for this record is no part of an engine's start.
         recorder.write("initial_weights_digest", strategy.initial_weights_digest())
-        self._edge("after build", strategy, group)
+        self._at_edge("after build", strategy, group)
         loop = run_loop(
             strategy,
             feed,
@@ -84,7 +85,7 @@ class Rank:
             perf_counter_ns,
             warm_up_steps=job.cell.warm_up_steps,
             steps=job.cell.steps,
-            at_edge=lambda edge: self._edge(edge, strategy, group),
+            at_edge=lambda edge: self._at_edge(edge, strategy, group),
         )
         self._write(strategy, feed, loop)
         recorder.write("jit_built_in_run", built_operators() != operators_before)
@@ -96,20 +97,21 @@ class Rank:
         job = self.job
         strategy.wrap(workload)
         sampler = Sampler.of(job.cell, workload.samples, self.membership.rank, job.seed)
-        workload.batch(sampler.probe())  # data that is made once is made here, not in the first step
+        # Data that a workload loads or generates once belongs to this phase, not to the first step.
+        workload.batch(sampler.probe())
         return Feed.of(strategy, workload, sampler, perf_counter_ns)
 
-    def _edge(self, edge: str, strategy: Strategy, group: Group) -> None:
-        """Read memory between phases while the other ranks wait; around the window also what the machine does."""
-        whole = self.leader and self.job.alone
-        marker = self.job.tree_marker if whole else None
+    def _at_edge(self, edge: str, strategy: Strategy, group: Group) -> None:
+        """Read memory while the other ranks wait; around the window also conditions and background load."""
+        whole_trial = self.leader and self.job.alone
+        marker = self.job.tree_marker if whole_trial else None
         self.recorder.write("memory", memory.sample(edge, marker, strategy.device_memory()))
         if edge in WINDOW_EDGES:
-            cores = list(self.job.devices) if whole and self.job.cell.tier == "cpu" else sorted(process_cores())
+            cores = list(self.job.devices) if whole_trial and self.job.cell.tier == "cpu" else sorted(process_cores())
             live = strategy.live()
-            backend = live.backend if live.world_size > 1 else None  # a rank alone communicates with nobody
-            found = read_back.read_back(self.job.conditions, backend, live.device_type)
-            self.recorder.write("conditions_at_start" if edge == WINDOW_EDGES[0] else "conditions", found)
+            backend = live.backend if live.world_size > 1 else None  # a single rank does not communicate
+            conditions = read_back.read_back(self.job.conditions, backend, live.device_type)
+            self.recorder.write("conditions_at_start" if edge == WINDOW_EDGES[0] else "conditions", conditions)
             self.recorder.write("activity", background_load.read(cores, marker))
         group.barrier()
 
@@ -136,7 +138,7 @@ class Rank:
         recorder.write_steps(loop.bounds)
 
     def _after_training(self, strategy: Strategy, workload: Workload, feed: Feed) -> None:
-        """Do what is not timed: accuracy on held-out samples, the proof at the end."""
+        """Do the untimed work after the window: accuracy on held-out samples, the proof at the end."""
         if self.job.cell.evaluate and (test := workload.test_batch()) is not None:
             correct = strategy.evaluate(workload.correct, test)
             self.recorder.write("test_accuracy", correct / len(test[0]))
@@ -154,8 +156,10 @@ class Rank:
         else:
             self.recorder.write("phase", PhaseSpan(name=name, start_ns=start, end_ns=perf_counter_ns()))
 
-    def _no_import(self) -> str | None:
+    def _absent_import(self) -> str | None:
+        """Return why this rank has no import phase, or None where it has one."""
         return "a reused process has imported already" if self.membership.reused_process else None
 
-    def _no_rendezvous(self) -> str | None:
-        return "the launcher joins ranks before it calls us; inside launch" if self.membership.joined else None
+    def _absent_rendezvous(self) -> str | None:
+        """Return why this rank has no rendezvous phase, or None where it has one."""
+        return "the launcher joins ranks before the harness starts; part of launch" if self.membership.joined else None

@@ -16,15 +16,15 @@ from paceline.schema.conditions import Policy
 from paceline.schema.trial import Job
 
 POLL_S = 0.002
-"""Between two looks at busy cores. A rank only waits while its predecessor is still leaving."""
+"""Pause between two attempts to lock a core. A rank waits only while the core's last rank is still ending."""
 
 
 @contextmanager
 def leased_cores(job: Job, patience_s: float = 60.0) -> Iterator[list[int]]:
-    """Pin the process to free cores of the job's devices (one a rank, as a rule); yield the cores it may run on.
+    """Pin the process to free cores of the job's devices (usually one a rank); yield the cores that it may run on.
 
-    Without pinning (``as-shipped``, oversubscribed cells, accelerators) the process keeps its cores.
-    Raises TimeoutError when none becomes free in time.
+    Without pinning (``as-shipped``, oversubscribed cells, accelerators) the process keeps all its cores.
+    Raises TimeoutError when not enough cores become free within ``patience_s``.
     """
     unpinned = job.conditions.policy is Policy.AS_SHIPPED or not job.conditions.pin_ranks
     if unpinned or job.cell.oversubscribe or job.cell.tier == "gpu":
@@ -37,7 +37,7 @@ def leased_cores(job: Job, patience_s: float = 60.0) -> Iterator[list[int]]:
         pin_process(set(cores))
         yield cores
     finally:
-        pin_process(before)  # a reused process must not stay on cores that are no longer its own
+        pin_process(before)  # a reused process must not stay on cores whose leases it has given back
         for lock in locks.values():
             lock.release()
 
@@ -48,7 +48,7 @@ def pin_process(cores: set[int]) -> None:
         try:
             os.sched_setaffinity(int(task.name), cores)
         except ProcessLookupError:
-            continue  # a thread that ended meanwhile
+            continue  # the thread has ended meanwhile
 
 
 def process_cores() -> set[int]:
@@ -63,7 +63,7 @@ def process_cores() -> set[int]:
 
 
 def _acquire(job: Job, patience_s: float) -> dict[int, FileLock]:
-    """Return as many locked cores as the rank needs: all or none, so that two ranks never wait for each other."""
+    """Lock as many cores as the rank needs, all or none, so that two ranks never wait for each other."""
     deadline = time.monotonic() + patience_s
     while True:
         held: dict[int, FileLock] = {}

@@ -1,4 +1,4 @@
-"""The measured loop: first step apart, warm-up, then the timed window (docs/method.md, "Time and samples")."""
+"""The measured loop: the first step, the warm-up, then the timed window (docs/method.md, "Time and samples")."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -14,10 +14,10 @@ from paceline.strategies.contract import Group, StepOutcome, Strategy
 from paceline.workloads.contract import SampleIndices, Workload
 
 PREPARED_STEPS = 10_000
-"""Steps of a window whose samples are chosen before it begins; more would only cost memory."""
+"""Most steps whose samples are chosen before the window begins; more would only cost memory."""
 
 Clock = Callable[[], int]
-"""Nanoseconds; one clock for all processes of a host."""
+"""Returns nanoseconds on a scale that all processes of a host share."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Feed:
 
     sampler: Sampler
     fetch: Callable[[Any], Any]
-    """Sample indices to a batch on the device."""
+    """Turns sample indices into a batch on the device."""
     clock: Clock
     chosen: int = 0
     """Number of the next step whose samples are to be chosen."""
@@ -34,12 +34,12 @@ class Feed:
     samples_per_step: list[int] = field(default_factory=list)
     padded_per_step: list[int] = field(default_factory=list)
     first_steps: list[list[SampleIndices]] = field(default_factory=list)
-    """What was taken in the first ``SCREENED_STEPS`` steps, micro-batch by micro-batch."""
+    """Indices that the strategy took in the first ``SCREENED_STEPS`` steps: a list a step, an array a micro-batch."""
     _ahead: deque[StepSamples] = field(default_factory=deque)
 
     @classmethod
     def of(cls, strategy: Strategy, workload: Workload, sampler: Sampler, clock: Clock, first_step: int = 0) -> "Feed":
-        """Return the feed that brings a workload's samples to a strategy's device, from a step on."""
+        """Return the feed of a workload's samples to a strategy's device, beginning with step ``first_step``."""
         return cls(sampler, lambda indices: strategy.move(workload.batch(indices)), clock, chosen=first_step)
 
     @property
@@ -48,12 +48,12 @@ class Feed:
         return [[int(index) for taken in step for index in taken] for step in self.first_steps]
 
     def prepare(self, steps: int) -> None:
-        """Choose the samples of the next steps now: choosing them inside a window would be part of its figure."""
+        """Choose the samples of the next steps now, because inside a window the choice would be timed."""
         for _ in range(min(steps, PREPARED_STEPS) - len(self._ahead)):
             self._choose()
 
     def next_step(self) -> Iterator[Any]:
-        """Return the micro-batches of the next optimiser step."""
+        """Return the micro-batches of the next optimiser step; each is fetched when the strategy asks for it."""
         if not self._ahead:
             self._choose()
         samples = self._ahead.popleft()
@@ -68,24 +68,25 @@ class Feed:
         self._ahead.append(self.sampler.step(self.chosen))
         self.chosen += 1
 
-    def _batches(self, samples: StepSamples, kept: list[SampleIndices] | None) -> Iterator[Any]:
+    def _batches(self, samples: StepSamples, record: list[SampleIndices] | None) -> Iterator[Any]:
         for indices in samples.micro_batches:
             start = self.clock()
             batch = self.fetch(indices)
             self.wait_ns += self.clock() - start
-            self.samples_per_step[-1] += len(indices)  # counted when the strategy takes them
-            if kept is not None:
-                kept.append(indices)
+            self.samples_per_step[-1] += len(indices)  # a sample counts when the strategy takes it, not when planned
+            if record is not None:
+                record.append(indices)
             yield batch
 
 
 @dataclass
 class LoopRecord:
-    """What the loop measured; losses are whatever the strategy returned, read after the window."""
+    """The loop's measurements."""
 
     bounds: NDArray[np.int64]
     """(steps, 2): start and end of each step in ns, the first step and the warm-up included."""
     losses: list[Any]
+    """One a step, as the strategy returned them: not yet numbers, because reading one waits for its device."""
     applied: list[bool]
     window_ns: tuple[int, int]
     data_wait_ns: int
@@ -104,14 +105,14 @@ def run_loop(
 ) -> LoopRecord:
     """Train ``1 + warm_up_steps + steps`` steps and time the last ``steps`` of them as one window.
 
-    ``at_edge`` is called between phases, outside of any timing, on every rank; what it costs is not measured.
+    Every rank calls ``at_edge`` between phases, outside of all timing.
     """
     steps_clock = strategy.step_clock(clock)
     marks: list[Any] = []
     outcomes: list[StepOutcome] = []
 
     def train(count: int) -> tuple[int, int]:
-        """Run steps between two barriers; return the times of the edges."""
+        """Run steps between two barriers; return the host's times in ns at both."""
         feed.prepare(count)
         mark, step, next_step = steps_clock.mark, strategy.step, feed.next_step
         group.barrier()

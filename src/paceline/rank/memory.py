@@ -11,7 +11,7 @@ _KIB = 1024
 
 
 def sample(edge: str, tree_marker: str | None, device: DeviceMemory | None) -> MemorySample:
-    """Return this process's memory, its device's and, given the marker in its environment, the whole tree's."""
+    """Return the memory of this process and its device and, with the trial's marker, of all processes of the trial."""
     own = pss(Path("/proc/self"))
     others = others_pss(tree_marker) if tree_marker else None
     return MemorySample(
@@ -32,23 +32,23 @@ def others_pss(marker: str) -> list[int]:
 
 
 def pss(process: Path) -> int | None:
-    """Return the proportional set size in bytes: shared pages divided by their sharers. None when it is unreadable."""
+    """Return the proportional set size in bytes (shared pages divided by their sharers); None when unreadable."""
     try:
         text = (process / "smaps_rollup").read_text()
     except OSError:
         return None
-    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * _KIB if found else None
+    match = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) * _KIB if match else None
 
 
 def peak_rss() -> int:
     """Return VmHWM of this process in bytes: the kernel's high-water mark, transients included."""
-    found = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
-    assert found is not None, "Linux always reports VmHWM"
-    return int(found[1]) * _KIB
+    match = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert match is not None, "Linux always reports VmHWM"
+    return int(match[1]) * _KIB
 
 
 def dev_shm_used() -> int:
-    """Return the bytes in use on /dev/shm by anybody."""
+    """Return the bytes in use on /dev/shm, by all processes of the machine."""
     stats = os.statvfs("/dev/shm")
     return (stats.f_blocks - stats.f_bfree) * stats.f_frsize

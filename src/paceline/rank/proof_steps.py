@@ -1,4 +1,4 @@
-"""Steps that are written down instead of timed: what a proof compares."""
+"""Steps that are recorded instead of timed, for a proof to compare."""
 
 import hashlib
 from typing import Any
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class ProofWorkload(Workload):
-    """A workload without dropout, with part A's optimiser and loss scale where that is what is proven."""
+    """A workload without dropout; with a ``scale`` also with the optimiser and loss scale of ``Part.GRADIENTS``."""
 
     def __init__(self, inner: Workload, scale: Scale | None) -> None:
         super().__init__(inner.tier, inner.dataset)
@@ -53,23 +53,24 @@ class ProofWorkload(Workload):
 def proven_steps(
     name: str, strategy: Strategy, feed: Feed, steps: int, loss_scale: float = 1.0
 ) -> tuple[PartRecord, Array, list[str]]:
-    """Train and return what was seen, sketches of all weights (steps + 1, tensors, width), and the tensors' names."""
+    """Train; return the record, sketches of all weights (steps + 1, tensors, SKETCH_WIDTH) and the tensors' names."""
     squares: list[float] = []
     strategy.before_update(lambda gradients: squares.append(sum(float(g.double().square().sum()) for g in gradients)))
     names, start = sketches(strategy.full_parameters())
-    weights, losses, applied, entered = [start], [], [], []
+    weights, losses, applied, gradient_squares = [start], [], [], []
     for _ in range(steps):
         squares.clear()
         outcome = strategy.step(feed.next_step())
         losses.append(float(outcome.loss) / loss_scale)
         applied.append(outcome.applied)
-        entered.append(sum(squares))  # an optimiser that steps on parts is called several times a step
+        # A sum, because an optimiser may be called several times a step, each time on some of the parameters.
+        gradient_squares.append(sum(squares))
         weights.append(sketches(strategy.full_parameters())[1])
     record = PartRecord(
         part=name,
         losses=losses,
         applied=applied,
-        gradient_squares=entered,
+        gradient_squares=gradient_squares,
         weights_digests=[hashlib.blake2b(w.tobytes(), digest_size=8).hexdigest() for w in weights],
         samples=feed.consumed,
         bf16_weights=all(_is_bf16(p) for _, p in strategy.full_parameters()),
@@ -79,4 +80,5 @@ def proven_steps(
 
 
 def _is_bf16(tensor: torch.Tensor) -> bool:
+    """Return whether every value is exactly a bf16 number, whatever the tensor's dtype."""
     return bool((tensor.detach().bfloat16().to(tensor.dtype) == tensor.detach()).all())

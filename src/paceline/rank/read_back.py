@@ -1,4 +1,4 @@
-"""Set what ``normalised`` conditions ask for inside a rank, and read back what is really in force."""
+"""Set the ``normalised`` conditions inside a rank, and read back the conditions that are really in force."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from paceline.schema.conditions import REPORTED_VARIABLES, Conditions, Policy
 
 
 def apply(conditions: Conditions) -> None:
-    """Set threads and precision in torch, if the strategy has loaded it. Threads were also set by the environment."""
+    """Set torch's threads and precision, if the strategy has imported torch; the environment also sets threads."""
     if conditions.policy is Policy.AS_SHIPPED or "torch" not in sys.modules:
         return
     import torch
@@ -22,13 +22,13 @@ def apply(conditions: Conditions) -> None:
 
 
 def read_back(conditions: Conditions, backend: str | None, device_type: str) -> dict[str, Any]:
-    """Return the items of ``HARD_CONDITIONS`` and more, from live state: never what was asked for."""
-    started_with = initial_environment()
+    """Return the items of ``HARD_CONDITIONS`` and ``SOFT_CONDITIONS``, read from live state, never from the request."""
+    environment = initial_environment()
     items: dict[str, Any] = {
-        "environment": {name: started_with.get(name) for name in sorted(Conditions().environment())},
+        "environment": {name: environment.get(name) for name in sorted(Conditions().environment())},
         "other_environment": {
             name: value
-            for name, value in sorted(started_with.items())
+            for name, value in sorted(environment.items())
             if name.startswith(REPORTED_VARIABLES) and name not in Conditions().environment()
         },
         "cores": sorted(process_cores()),
@@ -55,6 +55,6 @@ def read_back(conditions: Conditions, backend: str | None, device_type: str) -> 
 
 
 def initial_environment() -> dict[str, str]:
-    """Return the environment that this process was started with: what the allocator and OpenMP really saw."""
+    """Return the environment that this process was started with, because the allocator and OpenMP read that one."""
     raw = Path("/proc/self/environ").read_bytes().decode(errors="replace")
     return dict(entry.split("=", 1) for entry in raw.split("\0") if "=" in entry)

@@ -1,9 +1,10 @@
 """Writes a rank's events as JSON lines, at phase edges only, so that nothing is written inside a timed window."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +21,29 @@ class Recorder:
         self._file = (folder / f"rank-{rank}.jsonl").open("a", buffering=1)
 
     def write(self, event: str, value: Any) -> None:
-        """Append one event: ``value`` is what JSON can hold, or a model."""
+        """Append one event; ``value`` is a pydantic model or anything that JSON can hold."""
         plain = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
         self._file.write(json.dumps({"event": event, "value": plain}) + "\n")
 
     def write_steps(self, bounds: NDArray[np.int64]) -> None:
         """Keep the raw step boundaries in ns, shape (steps, 2)."""
-        beside = self._steps.with_name(f".{self._steps.name}.partial")
-        with beside.open("wb") as file:
+        with _complete_or_absent(self._steps) as file:
             np.save(file, bounds)
-        beside.replace(self._steps)  # a rank that is killed here leaves none rather than half of one
 
     def write_arrays(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
         """Keep a proof's arrays in ``rank-<r>-proof.npz``."""
-        beside = self._steps.with_name(f".{self._proof.name}.partial")
-        with beside.open("wb") as file:
+        with _complete_or_absent(self._proof) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        beside.replace(self._proof)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file of events."""
         self._file.close()
+
+
+@contextmanager
+def _complete_or_absent(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file beside ``path`` that is renamed to it at the end: a rank killed meanwhile leaves no half file."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        yield file
+    partial.replace(path)

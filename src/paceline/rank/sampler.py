@@ -1,4 +1,4 @@
-"""Which rank sees which samples. The harness decides, by global index, so that every engine trains on the same."""
+"""Chooses the samples of every rank and step by global index, so that every engine trains on the same samples."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from paceline.workloads.contract import SampleIndices
 
 @dataclass(frozen=True)
 class StepSamples:
-    """This rank's share of one optimiser step."""
+    """The samples of one rank in one optimiser step."""
 
     micro_batches: list[SampleIndices]
     padded: int
-    """How many of them only fill up the epoch's last batch."""
+    """Number of samples in this share that only fill up the epoch's last global batch."""
 
 
 @dataclass
 class Sampler:
-    """Shuffles each epoch by (seed, epoch) and cuts it into global batches, each into equal contiguous shares of ranks.
+    """Shuffles each epoch by (seed, epoch) and cuts it into global batches, of which ranks get equal contiguous shares.
 
     Raises ValueError when there are fewer samples than one global batch and incomplete batches are dropped.
     """
@@ -34,11 +34,11 @@ class Sampler:
     seed: int
     incomplete_batch: Literal["drop", "pad"]
     permutation: int = 0
-    """Not 0: samples change places within each micro-batch, drawn by this number. Only rounding should notice."""
+    """Seed of a shuffle within each micro-batch, which changes rounding only; 0 keeps the order."""
 
     @classmethod
     def of(cls, cell: Cell, available: int, rank: int, seed: int, permutation: int = 0) -> "Sampler":
-        """Return the sampler of one rank of a cell, over its workload's samples or as many of them as it asks for."""
+        """Return the sampler of one rank of a cell; the cell may limit training to its workload's first samples."""
         return cls(
             samples=min(available, cell.samples or available),
             micro_batch=cell.micro_batch,
@@ -61,7 +61,7 @@ class Sampler:
         if self.steps_per_epoch == 0:
             raise ValueError(
                 f"{self.samples} samples do not fill one global batch of {self.global_batch}: "
-                "lower the batch, or say incomplete_batch: pad"
+                "lower the batch, or set incomplete_batch: pad"
             )
 
     def step(self, number: int) -> StepSamples:
@@ -70,16 +70,16 @@ class Sampler:
         order = self._order(epoch)
         share = self.micro_batch * self.accumulation
         positions = within * self.global_batch + self.rank * share + np.arange(share)
-        mine = order[positions % self.samples]
-        self._digest.update(mine.tobytes())
-        micro_batches = np.split(mine, self.accumulation)
+        rank_indices = order[positions % self.samples]
+        self._digest.update(rank_indices.tobytes())
+        micro_batches = np.split(rank_indices, self.accumulation)
         if self.permutation:
             draw = np.random.default_rng([self.seed, self.permutation, number])
-            micro_batches = [draw.permutation(each) for each in micro_batches]
+            micro_batches = [draw.permutation(indices) for indices in micro_batches]
         return StepSamples(micro_batches, int((positions >= self.samples).sum()))
 
     def _order(self, epoch: int) -> SampleIndices:
-        """Return the epoch's permutation, drawn once: shuffling inside a timed step would be part of the figure."""
+        """Return the epoch's permutation, drawn once an epoch, because a shuffle inside a timed step would be timed."""
         if epoch != self._epoch:
             self._epoch = epoch
             self._permutation = np.random.default_rng([self.seed, epoch]).permutation(self.samples).astype(np.int64)
@@ -87,9 +87,9 @@ class Sampler:
 
     @property
     def digest(self) -> str:
-        """Hex digest of all indices handed out so far, in order."""
+        """Hex digest of all indices returned by ``step`` so far, in order."""
         return self._digest.hexdigest()
 
     def probe(self) -> SampleIndices:
-        """Return one valid index without counting it as handed out."""
+        """Return one valid index that does not enter the digest."""
         return np.zeros(1, dtype=np.int64)

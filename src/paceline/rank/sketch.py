@@ -1,8 +1,9 @@
-"""Random projections of tensors: small, linear, and the same wherever a tensor lies, however it is sharded.
+"""Random projections of tensors: small, linear, and independent of device and sharding.
 
-Being linear, the sketch of an update is the difference of two sketches, and a gradient that is a sum of others has the
-sum of their sketches: engines are compared by a few numbers a tensor instead of by the tensors. A count sketch
-(Charikar et al. 2002): each element is added to one of ``SKETCH_WIDTH`` sums, with a sign, as its position says.
+Because sketches are linear, the sketch of an update is the difference of two sketches, and the sketch of a sum of
+gradients is the sum of their sketches: engines are compared by a few numbers a tensor instead of by the tensors. The
+method is a count sketch (Charikar et al. 2002): an element is added to one of ``SKETCH_WIDTH`` sums, and its position
+decides to which sum and with which sign.
 """
 
 import hashlib
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from paceline.schema.proof import SKETCH_WIDTH
 
 _CHUNK = 1 << 22
+"""Elements that are hashed at once, which bounds the memory that a sketch takes."""
 _MULTIPLIER = -7_046_029_254_386_353_131
 """The odd 64-bit constant 2^64 / golden ratio, as a signed number (Fibonacci hashing)."""
 
 
 def sketch(name: str, tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Return the sketch of a whole tensor, shape (SKETCH_WIDTH,), in float64."""
+    """Return the sketch of a whole tensor, shape (SKETCH_WIDTH,), in float64; a smaller tensor is kept as it is."""
     flat = tensor.detach().reshape(-1)
     sums = torch.zeros(SKETCH_WIDTH, dtype=torch.float64, device=flat.device)
     if len(flat) <= SKETCH_WIDTH:
@@ -38,7 +40,8 @@ def sketch(name: str, tensor: torch.Tensor) -> NDArray[np.float64]:
 
 
 def sketches(named: Iterable[tuple[str, torch.Tensor]]) -> tuple[list[str], NDArray[np.float64]]:
-    """Return names in order and their sketches, shape (tensors, SKETCH_WIDTH). Wrappers' 'module.' is left out."""
-    found = {name.removeprefix("module."): sketch(name.removeprefix("module."), tensor) for name, tensor in named}
-    names = sorted(found)
-    return names, np.stack([found[name] for name in names])
+    """Return sorted names and their sketches, shape (tensors, SKETCH_WIDTH). A wrapper's 'module.' is left out."""
+    plain_names = ((name.removeprefix("module."), tensor) for name, tensor in named)
+    by_name = {name: sketch(name, tensor) for name, tensor in plain_names}
+    names = sorted(by_name)
+    return names, np.stack([by_name[name] for name in names])

@@ -1,4 +1,4 @@
-"""What is fixed for every engine alike, and what a rank reads back to prove that it was."""
+"""Conditions: what is fixed for every engine alike, and what a rank reads back to prove that they were in force."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -10,7 +10,7 @@ MIB = 1024**2
 
 
 class Policy(StrEnum):
-    """Who decides the conditions: Paceline, the same for all, or each engine's own defaults."""
+    """Source of the conditions: Paceline, with the same for all engines, or each engine's own defaults."""
 
     NORMALISED = "normalised"
     AS_SHIPPED = "as-shipped"
@@ -29,7 +29,7 @@ class Conditions(Model):
 
     policy: Policy = Policy.NORMALISED
     threads_per_rank: int = 1
-    """Intra-operator threads: one a leased core, so that two ranks on two cores do not fight."""
+    """Intra-operator threads: one for each leased core, so that two ranks on two cores do not compete."""
     pin_ranks: bool = True
     """Each rank leases a core and pins its whole process to it (docs/method.md, "Many jobs")."""
     malloc_mmap_threshold_bytes: int = 32 * MIB
@@ -39,10 +39,10 @@ class Conditions(Model):
     matmul_precision: Literal["highest", "high", "medium"] = "highest"
     collective_timeout_minutes: int = 5
     object_store_bytes: int = 80 * MIB
-    """Ray refuses less than 75 MiB."""
+    """Size of Ray's object store; Ray refuses less than 75 MiB."""
 
     def environment(self) -> dict[str, str]:
-        """Environment variables that must be in place before a rank's interpreter starts."""
+        """Return the environment variables that must be set before a rank's interpreter starts."""
         if self.policy is Policy.AS_SHIPPED:
             return {}
         threads = str(self.threads_per_rank)
@@ -74,47 +74,50 @@ HARD_CONDITIONS = (
 
 
 SOFT_CONDITIONS = ("process_threads", "python", "other_environment")
-"""Read-back items in which engines may differ by nature (a launcher sets variables, a framework has threads): told."""
+"""Read-back items in which engines may differ by nature (launchers set variables, frameworks have threads).
+
+Differences are reported and change no outcome.
+"""
 
 TUNING_VARIABLES = ("OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
-"""Beginnings of names: the user's own tuning, kept under ``as-shipped``, replaced under ``normalised``."""
+"""Beginnings of the names of variables with which a user tunes: ``as-shipped`` keeps, ``normalised`` removes them."""
 
 REPORTED_VARIABLES = (
     *TUNING_VARIABLES,
     *("ATEN_", "DNNL_", "ONEDNN_", "TORCH_", "PYTORCH_", "NCCL_", "GLOO_", "CUDA_", "DEEPSPEED_", "DS_", "RAY_TRAIN_"),
 )
-"""Beginnings of the names of variables that may change a training's speed: read back and told where engines differ."""
+"""Beginnings of the names of variables that may change a training's speed; differences between engines are reported."""
 
 LAYOUT_CONDITIONS = (
     *("intraop_threads", "interop_threads", "cores_per_rank", "backend"),
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
 )
-"""Items that follow from how a cell shares its devices among ranks: one rank with two cores has two threads."""
+"""Read-back items that follow from a cell's layout, e.g. one rank with two cores has two threads."""
 
 
 def differing_conditions(one: dict[str, Any], other: dict[str, Any], *, same_layout: bool = True) -> list[str]:
     """Return ``item: value / value`` for each hard item in which two read-backs differ.
 
-    Between layouts, what follows from the layout itself is no difference: it is what such rows are there to compare.
+    Between two layouts ``LAYOUT_CONDITIONS`` do not count: rows of other layouts exist to compare the layouts.
     """
     return [
-        f"{name}: {mine} / {theirs}"
-        for name, mine, theirs in _of_items(HARD_CONDITIONS, one, other)
+        f"{name}: {first} / {second}"
+        for name, first, second in _all_differences(HARD_CONDITIONS, one, other)
         if same_layout or name not in LAYOUT_CONDITIONS
     ]
 
 
 def soft_differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Return ``item: value / value`` for each soft item in which two read-backs differ."""
-    return [f"{name}: {mine} / {theirs}" for name, mine, theirs in _of_items(SOFT_CONDITIONS, one, other)]
+    return [f"{name}: {first} / {second}" for name, first, second in _all_differences(SOFT_CONDITIONS, one, other)]
 
 
-def _of_items(items: tuple[str, ...], one: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    return [found for item in items for found in _differences(item, one.get(item), other.get(item))]
+def _all_differences(items: tuple[str, ...], one: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    return [difference for item in items for difference in _differences(item, one.get(item), other.get(item))]
 
 
 def _differences(item: str, one: Any, other: Any) -> list[tuple[str, Any, Any]]:
-    """Return (name, value, value); of a table such as the environment only the rows that differ."""
+    """Return (name, value, value) of an item that differs; of a table such as the environment, each differing row."""
     if isinstance(one, dict) and isinstance(other, dict):
         return [(name, one.get(name), other.get(name)) for name in one | other if one.get(name) != other.get(name)]
     return [(item, one, other)] if one != other else []

@@ -17,7 +17,7 @@ _ENGINE = re.compile(rf"(?P<launcher>{PART})/(?P<strategy>{PART})(?:@(?P<variant
 
 @dataclass(frozen=True, order=True)
 class EngineName:
-    """What launches the ranks, what lays out their training state, and a named overlay of settings."""
+    """An engine's name in three parts: launcher, strategy, and perhaps a variant, a named overlay of settings."""
 
     launcher: str
     strategy: str
@@ -38,7 +38,7 @@ class EngineName:
 
     @property
     def slug(self) -> str:
-        """The name as a part of a file name."""
+        """The name in a form that can be a part of a file name."""
         return str(self).replace("/", "-").replace("@", "-")
 
 

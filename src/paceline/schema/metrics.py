@@ -7,22 +7,22 @@ from paceline.schema.model import Model
 
 
 class Better(StrEnum):
-    """Which direction of a metric is better."""
+    """The better direction of a metric."""
 
     HIGHER = "higher"
     LOWER = "lower"
 
 
 class Metric(Model):
-    """One row of the table below."""
+    """Definition of one metric."""
 
     name: str
     unit: str
     better: Better
     reduction: str
-    """How values of ranks or jobs become one value of the trial."""
+    """Rule by which values of steps, ranks or jobs become one value of the trial."""
     loads: Literal["one", "many", "both"]
-    """Whether it is defined for a single job, for many jobs at once, or both."""
+    """Loads for which the metric is defined: a single job, many jobs at once, or both."""
     meaning: str
 
 

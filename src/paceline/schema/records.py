@@ -1,6 +1,6 @@
-"""What ranks and the conductor write down: names of files and events, and the typed form in which they are read.
+"""Records of ranks and conductor: names of events, and the typed form in which they are read.
 
-All times are ``time.perf_counter_ns`` of one host (CLOCK_MONOTONIC), which all of its processes share.
+All times are ``time.perf_counter_ns`` (CLOCK_MONOTONIC), which all processes of a host share.
 """
 
 from enum import StrEnum
@@ -15,17 +15,20 @@ SCHEMA_VERSION = 1
 """Version of the run directory and of ``show --json``, raised whenever a name or a meaning changes."""
 
 MEASURING_VERSION = 1
-"""Raised whenever the way of measuring changes, so that figures of two versions are never mixed unseen."""
+"""Raised whenever the way of measuring changes, so that figures of two versions are never mixed unnoticed."""
 
 SCREENED_STEPS = 12
-"""First steps of which losses and samples are compared between engines."""
+"""Number of first steps whose losses and samples are compared between engines."""
 
 TRIAL_MARKER = "PACELINE_TRIAL"
+"""Environment variable of every process of a trial; its value is the trial's own."""
+
 JOB_MARKER = "PACELINE_JOB"
+"""Environment variable of every process of a job; its value is the job's own."""
 
 
 class Phase(StrEnum):
-    """Parts of a rank's life; the same boundaries for every engine, set by the harness."""
+    """Parts of a rank's life; the harness sets the same boundaries for every engine."""
 
     LAUNCH = "launch"
     IMPORT = "import"
@@ -38,7 +41,7 @@ class Phase(StrEnum):
 
 
 class PhaseSpan(Model):
-    """One phase of one rank; ``reason`` says why there is no span where start and end are null."""
+    """One phase of one rank; where start and end are null, ``reason`` says why the rank had no such phase."""
 
     name: Phase
     start_ns: int | None
@@ -47,13 +50,13 @@ class PhaseSpan(Model):
 
 
 class LiveSettings(Model):
-    """What is really in force in a rank, read back from live objects, never copied from the request."""
+    """Settings that are really in force in a rank, read back from live objects, never copied from the request."""
 
     world_size: int
     micro_batch: int
     accumulation: int
     gradient_clipping: float | None
-    """Norm at which gradients are clipped; null where none is."""
+    """Norm at which gradients are clipped; null without clipping."""
     parameter_dtype: str
     compute_dtype: str
     reduction_dtype: str
@@ -68,17 +71,17 @@ class LiveSettings(Model):
     device_type: str
     """``cpu`` or ``cuda``, read from a parameter."""
     optimiser_steps: int | None = None
-    """What the optimiser itself has counted, as far as it does."""
+    """Steps that the optimiser itself has counted; null where it keeps no count."""
     dropout: float = 0.0
-    """Largest probability of a dropout layer in force: with one, steps are random and cannot be compared."""
+    """Largest probability of an active dropout layer; above zero, steps are random and cannot be compared."""
 
 
 class DeviceMemory(Model):
-    """Memory of an accelerator, as one rank sees it; peaks are of this process since it started."""
+    """Memory of an accelerator as one rank sees it; peaks are those of this process since it started."""
 
     peak_allocated_bytes: int
     peak_reserved_bytes: int
-    """What the allocator has taken from the device: the headline, because others cannot use it."""
+    """Most memory that the allocator has taken from the device; printed, because no other process can use it."""
     used_bytes: int
     """Memory of the whole device that is in use, by all processes."""
 
@@ -98,7 +101,7 @@ class MemorySample(Model):
 
 
 class Activity(Model):
-    """What cores and processes have done since boot or since they started; differences of two readings count."""
+    """A reading of counters of cores and processes; the difference of two readings is what happened in between."""
 
     at_ns: int
     cores: list[int]
@@ -117,10 +120,10 @@ class Activity(Model):
 
 
 class SampleCount(Model):
-    """Samples that one rank processed, by global index; padded and dropped ones apart."""
+    """Samples that one rank processed, by global index; padded and dropped samples are counted separately."""
 
     per_step: list[int]
-    """Processed in each step, padding included."""
+    """Samples processed in each step, padding included."""
     padded_per_step: list[int]
     dropped_per_epoch: int
     """Samples that no rank sees in an epoch, because they do not fill a global batch."""
@@ -130,14 +133,14 @@ class SampleCount(Model):
 
 
 class PartRecord(Model):
-    """One training of a proof, as one rank saw it. Weights are in the rank's ``.npz``, under the part's name."""
+    """One training of a proof, as one rank saw it. Sketches of weights are in its ``.npz``, under the part's name."""
 
     part: str
     losses: list[float]
-    """Mean over this rank's samples, one a step, the loss scale divided out."""
+    """Mean loss over this rank's samples, one a step, the loss scale divided out."""
     applied: list[bool]
     gradient_squares: list[float]
-    """Sum of squares of what entered this rank's optimiser, one a step: of whole gradients or of its shards."""
+    """Sum of squares of the gradients (or of this rank's shards) that entered its optimiser, one a step."""
     weights_digests: list[str]
     """Digests of the sketches of all full parameters, at the start and after each step."""
     samples: list[list[int]]
@@ -148,14 +151,14 @@ class PartRecord(Model):
 
 
 class Scale(Model):
-    """What the reference process found at the initial weights; ``Part.GRADIENTS`` of every engine uses it."""
+    """Scale of ``Part.GRADIENTS``, which the reference process chooses at the initial weights for every engine."""
 
     loss_scale: float
     learning_rate: float
 
 
 class RankRecord(Model):
-    """All that one rank wrote, assembled from its event lines."""
+    """All records of one rank, assembled from its event lines."""
 
     rank: int
     process_started_ns: int
@@ -164,15 +167,15 @@ class RankRecord(Model):
     phases: list[PhaseSpan]
     memory: list[MemorySample] = []
     activity: list[Activity] = []
-    """At the start and at the end of the window."""
+    """Two readings: at the start and at the end of the window."""
     conditions_at_start: dict[str, Any] | None = None
-    """Read back before the window."""
+    """Conditions read back before the window."""
     conditions: dict[str, Any] | None = None
-    """Read back after the window."""
+    """Conditions read back after the window."""
     live: LiveSettings | None = None
     initial_weights_digest: str | None = None
     losses: list[float] = []
-    """Mean over this rank's samples, one a step."""
+    """Mean loss over this rank's samples, one a step."""
     applied: list[bool] = []
     """Whether each optimiser step was applied."""
     samples: SampleCount | None = None
@@ -190,17 +193,17 @@ class RankRecord(Model):
     """Names of the tensors in the proof's arrays, in order."""
     proof_scale: Scale | None = None
     end_alone: list[PartRecord] = []
-    """What the single process did from the same state at the end, and its reruns; in rank 0."""
+    """``Part.END`` as the single process trained it from the same state, and its reruns; in rank 0 only."""
     end_unproven: str | None = None
-    """Why there is no proof at the end where one was wanted."""
+    """Reason why a planned proof at the end could not be made."""
 
     def phase(self, name: Phase) -> PhaseSpan | None:
-        """Return the span of a phase, or None when the rank never came to it."""
+        """Return the span of a phase, or None when the rank did not reach it."""
         return next((p for p in self.phases if p.name is name), None)
 
 
 class JobRecord(Model):
-    """One line of jobs.jsonl: when a job was planned, submitted, started, ..., released; null where it never was."""
+    """One line of jobs.jsonl: when a job was planned, submitted, started, ..., released; null for what never was."""
 
     job_id: int
     planned_ns: int
@@ -216,26 +219,26 @@ class JobRecord(Model):
 
 
 class DriverEvent(Model):
-    """One line of driver-events.jsonl: what a driver tells the conductor, in the order in which it happened."""
+    """One line of driver-events.jsonl, by which a driver reports to the conductor, in order of time."""
 
     class Kind(StrEnum):
-        """What happened."""
+        """Kinds of event."""
 
         ACCEPTING = "accepting"
         """The cluster is ready to accept jobs."""
         SUBMITTED = "submitted"
         RELEASED = "released"
-        """The job has ended, well or badly, and its resources are free."""
+        """The job has ended, with success or failure, and its resources are free."""
 
     event: Kind
     t_ns: int
     job: int | None = None
     error: str | None = None
-    """Why a released job failed; null where it ended well."""
+    """Reason why a released job failed; null after a success."""
 
 
 class BackgroundLoad(Model):
-    """What the machine did besides a trial, from before its first job until after its last."""
+    """Activity of the machine besides a trial, from before its first job until after its last."""
 
     seconds: float
     cores: list[int]
@@ -245,25 +248,25 @@ class BackgroundLoad(Model):
     """CPU seconds of processes outside the trial on these cores, assuming that each spreads its time evenly over the
     cores that it may use."""
     pressure_s: float | None
-    """Seconds in which some runnable process of the machine, the trial's own included, waited for a core."""
+    """Seconds in which at least one runnable process, the trial's own included, waited for a core."""
     throttled: int | None
-    """How often these cores were slowed down for heat."""
+    """Number of times that these cores were slowed down because of heat."""
     memory_available_bytes: int
     """Free memory of the machine: the smaller of two readings."""
 
 
 class LoadRecord(Model):
-    """Times of the load as a whole, and whose scheduler placed its jobs."""
+    """Times of the load as a whole, and the scheduler that placed its jobs."""
 
     started_ns: int
     accepting_ns: int | None
-    """When jobs could be submitted: for a cluster, after its start."""
+    """Time from which jobs could be submitted: for a cluster, after its start."""
     scheduler: str
     surroundings: BackgroundLoad | None = None
 
 
 class Measure(Model):
-    """One metric of one trial; value null with a reason where it is unknown."""
+    """One metric of one trial; an unknown value is null, with a reason."""
 
     value: float | None
     unit: str
@@ -273,7 +276,7 @@ class Measure(Model):
 
 
 class PhaseDuration(Model):
-    """Seconds of one phase; null with a reason where an engine has no such phase."""
+    """Duration of one phase; null, with a reason, where an engine has no such phase."""
 
     name: Phase
     seconds: float | None
@@ -281,10 +284,10 @@ class PhaseDuration(Model):
 
 
 class FlagName(StrEnum):
-    """What can be found in a trial that its reader must know."""
+    """Names of the things about a trial that its reader must know."""
 
     DISTURBED = "disturbed"
-    """Something else used the trial's devices; its block does not count."""
+    """Other processes, the hypervisor or heat took too much of the trial's cores; its block does not count."""
     JIT_BUILT_IN_RUN = "jit_built_in_run"
     STEPS_NOT_APPLIED = "steps_not_applied"
     PADDED = "padded"
@@ -306,7 +309,7 @@ class Flag(Model):
 
 
 class Result(Model):
-    """result.json: what became of a trial. Derived from the raw records alone, so that it can be derived again."""
+    """result.json: the result of a trial, derived from the raw records alone, so that it can be derived again."""
 
     schema_version: int = SCHEMA_VERSION
     measuring_version: int = MEASURING_VERSION
@@ -317,15 +320,15 @@ class Result(Model):
     phases: list[PhaseDuration] = []
     flags: list[Flag] = []
     end: Proof | None = None
-    """Outcome of ``Part.END``; null where no such proof was wanted."""
+    """Outcome of ``Part.END``; null where no such proof was planned."""
     scheduler: str | None = None
 
 
 class Ending(Model):
-    """ending.json: what the conductor saw at the end of a trial, besides what ranks wrote."""
+    """ending.json: the end of a trial as the conductor saw it."""
 
     status: Status
     cause: str | None
     wall_s: float
     leftovers: list[str] = []
-    """What outlived the trial and had to be removed."""
+    """Processes, files and shared memory that outlived the trial and were removed."""

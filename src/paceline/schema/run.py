@@ -1,4 +1,4 @@
-"""run.json: what was asked for, on which machine, with which versions, and the plan in order."""
+"""run.json: the request, the machine, the versions, and the plan in order of execution."""
 
 from paceline.schema.conditions import Conditions
 from paceline.schema.model import Model
@@ -8,7 +8,7 @@ from paceline.schema.trial import Trial
 
 
 class Machine(Model):
-    """What the machine is. ``devices`` are what ranks may use: the smallest of affinity and cgroup limits."""
+    """The machine of a run: its processors, memory and accelerators, and the limits on this process."""
 
     host: str
     os: str
@@ -18,7 +18,7 @@ class Machine(Model):
     cpus_cgroup: float | None
     """CPU quota; null where none is set."""
     cpu_devices: tuple[int, ...]
-    """Core numbers."""
+    """Numbers of the cores that ranks may use: the smallest set that affinity and cgroup limits leave."""
     gpu_names: tuple[str, ...]
     memory_bytes: int
     memory_limit_bytes: int | None
@@ -26,14 +26,14 @@ class Machine(Model):
 
 
 class Run(Model):
-    """The run as a whole. ``plan`` holds every trial in the order of execution, so that a run can be resumed."""
+    """A run as a whole. ``plan`` holds every trial in order of execution, so that a run can be resumed."""
 
     schema_version: int = SCHEMA_VERSION
     measuring_version: int = MEASURING_VERSION
     suite: Suite
     command: tuple[str, ...]
     started_at: str
-    """ISO 8601, UTC."""
+    """Time in ISO 8601, UTC."""
     machine: Machine
     versions: dict[str, str]
     conditions: Conditions
@@ -41,4 +41,4 @@ class Run(Model):
     estimate_s: float
     plan: tuple[Trial, ...]
     notes: tuple[str, ...] = ()
-    """What was decided while planning and a reader should know."""
+    """Decisions of the planning that a reader should know."""

@@ -1,4 +1,4 @@
-"""A suite: which cells to compare and how to sample them. Read from YAML, every key checked."""
+"""A suite: the cells to compare and how to sample them. Read from YAML; an unknown key is an error."""
 
 import json
 import re
@@ -18,7 +18,7 @@ STORED = {"stored": True}
 MAX_BLOCKS = 1000
 """What a pair lacks for a verdict is looked for up to 200 blocks; five times that is weeks of measuring."""
 MAX_TRIALS = 100_000
-"""Of a whole run. At half a minute each that is a month, and the plan is still made in seconds."""
+"""Largest number of trials of a run. At half a minute each that is a month, and the plan is still made in seconds."""
 MAX_JOBS = 10_000
 MAX_RANKS = 4096
 MAX_STEPS = 1_000_000
@@ -68,7 +68,7 @@ class Category(StrEnum):
 
     @property
     def heading(self) -> str:
-        """Name and axes for people."""
+        """Name and axes of the category, for headings."""
         return _TITLES[self]
 
 
@@ -88,17 +88,17 @@ class Load(Model):
 
     @property
     def many(self) -> bool:
-        """Whether several jobs compete for the devices."""
+        """Whether the load has several jobs, which compete for the devices."""
         return self.jobs > 1
 
 
 def headline_metric(load: Load) -> str:
-    """Return the metric that a verdict is about: throughput of one job, time to finish many."""
+    """Return the metric that verdicts are about: throughput of one job, or the time to finish many jobs."""
     return "makespan_s" if load.many else "samples_per_s"
 
 
 class Peak(Model):
-    """A stated ceiling of one device, with where the figure comes from."""
+    """A stated peak of one device, with the source of the figure."""
 
     flops_per_s: FiniteFloat | None
     source: str
@@ -130,18 +130,18 @@ class Recipe(StrEnum):
 
 
 class Variant(Model):
-    """A named overlay of an engine: its framework's own settings, and what all strategies on PyTorch understand."""
+    """A named overlay of an engine: settings of its framework, and options of all strategies on PyTorch."""
 
     settings: Settings = {}
-    """DeepSpeed: its JSON. DDP: arguments of DistributedDataParallel. FSDP2: of fully_shard. Others: their own."""
+    """Settings of the strategy: DeepSpeed's JSON, arguments of DistributedDataParallel or of fully_shard, ..."""
     settings_file: str | None = None
-    """A JSON file with such settings, relative to the suite's file; ``settings`` are laid over it."""
+    """JSON file of settings, relative to the suite's file; ``settings`` override its values."""
     compile: bool = False
     """Compile the model with torch.compile."""
     recompute: bool = False
     """Recompute the activations of the workload's layers in the backward pass."""
     launcher: Settings = {}
-    """What the launcher understands, e.g. Ray's ``max_calls``."""
+    """Options of the launcher, e.g. Ray's ``max_calls``."""
     cores_per_rank: Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all"] = 1
     summary: str = ""
 
@@ -157,7 +157,7 @@ class Comparison(Model):
     """One workload under one load on several engines: the cells that are compared with each other."""
 
     title: str = ""
-    """What the comparison shows, where category and workload do not say it."""
+    """Heading of the comparison, where category and workload do not suffice."""
     category: Category
     workload: str = Field(pattern=r"^[\w.-]+(:[\w.]+)?$", max_length=100)
     """A registered name, or ``module:Class`` of your own."""
@@ -165,17 +165,17 @@ class Comparison(Model):
     engines: tuple[Engine, ...] = Field(min_length=1)
     reference: Engine | None = None
     data: str = Field(default="auto", max_length=NAME_CHARACTERS)
-    """``auto`` (the workload's first one that is here), ``synthetic`` (its generated twin) or a data set's name."""
+    """``auto`` (the workload's first data set that is here), ``synthetic`` (generated data) or a data set's name."""
     recipe: Recipe = Recipe.FP32
     ranks: Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all"] = "all"
     load: Load = Load()
     accumulation: int = Field(default=1, ge=1, le=MAX_BATCH)
     global_batch: int | None = Field(default=None, ge=1, le=MAX_BATCH)
     samples: int | None = Field(default=None, ge=1, le=MAX_SAMPLES)
-    """Train on the first so many samples only."""
+    """Number of first samples to train on; null for all samples of the workload."""
     incomplete_batch: Literal["drop", "pad"] = "drop"
     warm_up_steps: int = Field(default=3, ge=0, le=MAX_STEPS)
-    """Steps after the first one that are left out of the window. Fixed here, the same for all engines."""
+    """Steps between the first step and the window, the same number for all engines."""
     steps: int = Field(ge=1, le=MAX_STEPS)
     """Steps of the timed window."""
     evaluate: bool = False
@@ -185,16 +185,16 @@ class Comparison(Model):
     timeout_s: FiniteFloat = Field(default=600, gt=0, le=MAX_TIMEOUT_S)
     peak: Peak | None = None
     expect: dict[str, tuple[Expectation, ...]] = {}
-    """Engine name to what its trials must show; a miss makes the command exit with 1."""
+    """For each engine's name, what its trials must show; a miss makes the command exit with 1."""
 
     @property
     def confirmatory_metric(self) -> str | None:
-        """The one metric that verdicts of the comparison are about; None for one that measures no time."""
+        """The one metric that verdicts of the comparison are about; None for a comparison of accuracy."""
         return None if self.evaluate else headline_metric(self.load)
 
     @property
     def reference_engine(self) -> EngineName:
-        """The engine that all others are compared with: the named one, else the first."""
+        """The engine with which all others are compared: ``reference``, or else the first engine."""
         return self.reference or self.engines[0]
 
     @model_validator(mode="after")
@@ -219,9 +219,9 @@ class Suite(Model):
     """Below this many finished blocks a run that ran out of budget exits with 124."""
     verdicts: bool = False
     proofs: bool = True
-    """Prove once an engine that its work is a single process's; without, every row is ``unproven``."""
+    """Whether to prove, once an engine, that it trains what a single process trains; if not, rows are ``unproven``."""
     import_path: str | None = None
-    """Folder of the suite's file, where modules of your own are looked for; set when the file is read."""
+    """Folder of the suite's file, from which custom workloads are imported; set when the file is read."""
     variants: dict[VariantName, Variant] = {}
     """Named overlays, used as ``launcher/strategy@name``; they take precedence over the built-in ones."""
     comparisons: tuple[Comparison, ...] = Field(min_length=1)

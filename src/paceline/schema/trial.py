@@ -1,4 +1,4 @@
-"""A cell (what is compared), a trial (one independent execution of it) and a job (what a rank is told)."""
+"""A cell (what is compared), a trial (one independent execution of it) and a job (the instructions to its ranks)."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -13,14 +13,14 @@ from paceline.schema.suite import Category, Load, Peak, Recipe, Variant, headlin
 
 
 class Cell(Model):
-    """Workload x engine x load x resources, with everything that fixes the work of one job."""
+    """Workload x engine x load x resources, with all settings that fix the work of one job."""
 
     comparison: int
     """Position of the cell's comparison in the suite: cells of one comparison are compared with each other."""
     category: Category
     workload: str
     trains: bool = True
-    """False for the fake engine's workload, which trains nothing: there is no work to prove."""
+    """Whether the workload trains; the fake workload does not, so that there is no work to prove."""
     tier: Literal["cpu", "gpu"]
     data: Literal["real", "synthetic"]
     dataset: str
@@ -43,13 +43,13 @@ class Cell(Model):
     timeout_s: float
     peak: Peak | None = None
     flops_per_sample_training: float | None = None
-    """Forward and backward of one sample, counted once on a plain copy of the model; null where it is unknown."""
+    """FLOPs of forward and backward of one sample, counted once on a plain copy of the model; null if unknown."""
     flops_source: str = "not counted"
 
     @model_validator(mode="before")
     @classmethod
     def _read_older_records(cls, data: Any) -> Any:
-        """Fill in ``trains``, which run directories written before it existed lack."""
+        """Fill in ``trains``, which older run directories lack."""
         if isinstance(data, dict) and "trains" not in data and data.get("workload") == "fake":
             return {**data, "trains": False}
         return data
@@ -70,12 +70,12 @@ class Cell(Model):
 
     @property
     def layout(self) -> tuple[int, int]:
-        """How a job shares its devices: (ranks, cores a rank)."""
+        """A job's division of its devices: (ranks, cores a rank)."""
         return self.ranks, self.cores_per_rank
 
     @property
     def total_steps(self) -> int:
-        """Optimiser steps of one job: the first, the warm-up, the window."""
+        """Optimiser steps of one job: the first step, the warm-up and the window."""
         return 1 + self.warm_up_steps + self.steps
 
     @property
@@ -104,29 +104,29 @@ class Trial(Model):
     cell: Cell
     block: int
     position: int
-    """TrialContext within the block, counted from 0."""
+    """Position within the block, counted from 0."""
     seed: int
     """Shared by all engines of the block: initial weights and order of samples derive from it."""
     conditions: Conditions
     devices: tuple[int, ...]
     """Core numbers (or accelerator indices) that the trial may use."""
     proof: ProofPlan | None = None
-    """Set in proof trials: what to prove, instead of what to time."""
+    """Instructions for a proof trial; null in timed trials."""
     prove_end: bool = False
-    """Whether ``Part.END`` is proven once the window is over."""
+    """Whether ``Part.END`` is proven after the window."""
     estimate_s: float | None = None
-    """Wall seconds that were expected when the run was planned; null in run directories that do not have it."""
+    """Wall seconds that the plan expected; null in older run directories, which lack it."""
 
     @property
     def slots(self) -> list[tuple[int, ...]]:
-        """The devices in fixed shares, each of which holds one job; at least one share, even of too few devices."""
+        """The devices in fixed shares, each for one job; a single share where they are too few for one job."""
         size = self.cell.ranks * self.cell.cores_per_rank
         shares = [self.devices[first : first + size] for first in range(0, len(self.devices) - size + 1, size)]
         return shares or [self.devices]
 
 
 class Job(Model):
-    """What every rank of one job reads before it does anything: a file named on its command line."""
+    """The file that every rank of a job reads first; its path is on the rank's command line."""
 
     trial_id: str
     job_id: int
@@ -134,18 +134,20 @@ class Job(Model):
     seed: int
     conditions: Conditions
     devices: tuple[int, ...]
-    """Devices that ranks of this job may lease one of."""
+    """Devices of which each rank of this job may lease its share."""
     lease_dir: str
     out_dir: str
     tree_marker: str
-    """``NAME=value`` that every process of the trial carries in its environment."""
+    """``NAME=value``, the marker in the environment of every process of the trial."""
     proof: ProofPlan | None = None
-    """That of the trial."""
+    """The trial's ``proof``."""
     prove_end: bool = False
-    """As the trial says."""
+    """The trial's ``prove_end``."""
     alone: bool
-    """Whether it is the trial's only job: rank 0 then reads the whole tree's memory at phase edges. Among many jobs
-    that would cost the others time."""
+    """Whether this is the trial's only job.
+
+    Rank 0 then reads the memory of all the trial's processes at phase edges; among many jobs, it would slow the others.
+    """
 
 
 class PlannedJob(Model):
@@ -154,11 +156,11 @@ class PlannedJob(Model):
     job_id: int
     file: str
     planned_offset_s: float = 0.0
-    """After the load is ready to accept jobs."""
+    """Planned time of submission, in seconds after the load is ready to accept jobs."""
 
 
 class LoadPlan(Model):
-    """What a driver that places jobs itself (Ray) reads: all jobs of a trial, and the resources they share."""
+    """The file that the driver of a framework's own scheduler (Ray) reads: a trial's jobs and their resources."""
 
     jobs: tuple[PlannedJob, ...]
     ranks: int
@@ -167,9 +169,9 @@ class LoadPlan(Model):
     tier: Literal["cpu", "gpu"]
     conditions: Conditions
     launcher: dict[str, Any] = {}
-    """What the engine's variant tells the launcher."""
+    """Options of the launcher, from the engine's variant."""
     temp_dir: str
-    """Short, because sockets below it may have paths of at most 107 bytes."""
+    """Folder with a short path, because paths of sockets below it may have 107 bytes at most."""
     events_file: str
 
 

@@ -12,15 +12,15 @@ from paceline.schema.trial import Trial
 
 @dataclass(frozen=True)
 class TrialRecords:
-    """The raw records of a trial, as read from its files: all that results are derived from."""
+    """All raw records of one trial; its result is derived from nothing else."""
 
     trial: Trial
     ending: Ending
     load: LoadRecord
     jobs: list[JobRecord]
     ranks: dict[int, list[RankRecord]]
-    """Job id to the records of its ranks."""
+    """For each job id, the records of its ranks."""
     bounds: dict[tuple[int, int], NDArray[np.int64]]
-    """(job id, rank) to step boundaries in ns, shape (steps, 2)."""
+    """For each (job id, rank), its step boundaries in ns, shape (steps, 2)."""
     proof_arrays: Mapping[str, NDArray[np.float64]]
-    """What rank 0 of job 0 kept of the weights, by name; empty where nothing was proven."""
+    """Sketches that rank 0 of job 0 kept of weights and gradients, by name; empty where nothing was proven."""

@@ -1,1 +1,1 @@
-"""How the training state is laid out over ranks and stepped. ``builtin`` describes them without torch."""
+"""Strategies: how training state is laid out over ranks and stepped. ``builtin`` describes them without torch."""

@@ -1,4 +1,4 @@
-"""How a strategy gets its model: whole and initialised, or deferred, so that no rank ever holds the whole of it."""
+"""How a strategy builds its model: whole with initial values, or deferred, so that no rank ever holds all of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,19 +14,19 @@ from paceline.workloads.initial import initial_value
 
 
 class Blueprint:
-    """The workload's model for one job, with initial values that depend on (seed, name, shape) only."""
+    """Builds the workload's model for one job; initial values depend on (seed, parameter name, shape) only."""
 
     def __init__(self, workload: Workload, job: Job) -> None:
         self._workload = workload
         self._job = job
 
     def initial(self, name: str, shape: torch.Size) -> torch.Tensor:
-        """Return the fp32 CPU tensor that a parameter starts from; rounded to bf16 for all under ``bf16-master``."""
+        """Return the fp32 CPU tensor that a parameter starts from; ``bf16-master`` rounds its values to bf16."""
         value = initial_value(name, shape, self._job.seed)
         return value.bfloat16().float() if self._job.cell.recipe is Recipe.BF16_MASTER else value
 
     def whole(self) -> nn.Module:
-        """Return the model on the CPU with its initial values, its variant applied."""
+        """Return the model on the CPU with its initial values, the variant applied."""
         model = self.bare()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
@@ -34,12 +34,15 @@ class Blueprint:
         return model
 
     def deferred(self) -> nn.Module:
-        """Return the model with its parameters on the meta device, and its buffers real."""
+        """Return the model with its parameters on the meta device (without memory) and real buffers."""
         with parameters_on_meta():
             return self.bare()
 
     def bare(self) -> nn.Module:
-        """Return the model as the workload builds it, with the variant's recomputation and compilation."""
+        """Return the model as the workload builds it, with the variant's recomputation and compilation.
+
+        Raises ValueError where layers are to be recomputed and the workload names none.
+        """
         model: nn.Module = self._workload.build()
         variant = self._job.cell.variant
         if variant.recompute:
@@ -53,15 +56,15 @@ class Blueprint:
         return model
 
     def layers(self, model: nn.Module) -> list[nn.Module]:
-        """Return the repeated submodules."""
+        """Return the repeated submodules that the workload names."""
         return self._workload.layers(model)
 
 
 @contextmanager
 def parameters_on_meta() -> Iterator[None]:
-    """Move every parameter to the meta device as soon as a module registers it: one at a time is ever real.
+    """Move every parameter to the meta device as soon as a module registers it: at most one at a time uses memory.
 
-    Buffers stay real, because modules compute some of them (rotary frequencies) when they are made.
+    Buffers stay real, because modules compute the values of some (e.g. rotary frequencies) when they are built.
     """
     original = nn.Module.register_parameter
 
@@ -78,6 +81,7 @@ def parameters_on_meta() -> Iterator[None]:
 
 
 def _recompute(layer: nn.Module) -> None:
+    """Recompute the layer's activations in the backward pass instead of keeping them."""
     from torch.utils.checkpoint import checkpoint
 
     forward = layer.forward

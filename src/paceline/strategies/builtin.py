@@ -1,4 +1,4 @@
-"""The built-in strategies, described without torch. Registered as entry points like anybody's."""
+"""The built-in strategies, described without torch. Entry points register them, as for strategies of other packages."""
 
 from paceline.schema.suite import Variant
 from paceline.strategies.descriptor import StrategyDescriptor

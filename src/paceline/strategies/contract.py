@@ -20,7 +20,7 @@ from paceline.workloads.contract import Workload
 
 @dataclass(frozen=True)
 class Membership:
-    """This rank's place in its job."""
+    """A rank's number in its job, and the state of its process."""
 
     rank: int = 0
     world_size: int = 1
@@ -38,10 +38,10 @@ class Membership:
 
 
 class Group(Protocol):
-    """How the harness lines ranks up at the edges of a window."""
+    """The ranks of a job, which the harness brings to the same point at the edges of a window."""
 
     def barrier(self) -> None:
-        """Return when all ranks have called it."""
+        """Return when all ranks have called this method."""
 
 
 class Solo:
@@ -52,23 +52,23 @@ class Solo:
 
 
 class StepClock(Protocol):
-    """Marks the edges of steps where the work is done: on the host, or in a device's stream."""
+    """Marks the edges of steps on the clock of the device that does the work: the host, or an accelerator's stream."""
 
     def mark(self) -> Any:
-        """Return a mark of now; must cost next to nothing."""
+        """Return a mark of the present moment; called inside the window, so it must cost next to nothing."""
 
     def read_ns(self, marks: list[Any]) -> NDArray[np.int64]:
-        """Return the times of marks in ns, on one scale, once all work is done."""
+        """Wait for all work and return the times of the marks in ns, on one scale, shape (marks,)."""
 
 
 class HostClock:
-    """Where a call returns when its work is done, the host's clock is the step's clock."""
+    """The host's clock, for devices on which a call returns when its work is done."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.mark = clock
 
     def read_ns(self, marks: list[Any]) -> NDArray[np.int64]:
-        """Return the marks, which are times already."""
+        """Return the marks, which are times in ns already."""
         return np.array(marks, dtype=np.int64)
 
 
@@ -80,7 +80,27 @@ class StepOutcome(NamedTuple):
 
 
 class Strategy(ABC):
-    """One rank's side of a way to train. The harness calls join, wrap, then step again and again, then close."""
+    """One rank's part of a way to train. The harness calls join, wrap, then step again and again, then close.
+
+    ``TorchStrategy`` implements everything but ``wrap``, so that a complete strategy can be as short as this one::
+
+        import torch.distributed as dist
+        from paceline.strategies.blueprint import Blueprint
+        from paceline.strategies.torch_strategy import TorchStrategy
+
+        class AllReduce(TorchStrategy):
+            def wrap(self, workload):
+                self.take_state(Blueprint(workload, self.job).whole().to(self.device), workload)
+
+            def backward(self, batch, *, last):
+                share = super().backward(batch, last=last)
+                for parameter in self.model.parameters() if last else ():
+                    dist.all_reduce(parameter.grad)
+                    parameter.grad /= self.membership.world_size
+                return share
+
+    ``examples/own_engine`` registers it, under a launcher of its own.
+    """
 
     def __init__(self, job: Job, membership: Membership) -> None:
         self.job = job
@@ -88,7 +108,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def join(self) -> Group:
-        """Meet the other ranks and return the group."""
+        """Meet the other ranks of the job and return the group."""
 
     @abstractmethod
     def wrap(self, workload: Workload) -> None:
@@ -96,11 +116,11 @@ class Strategy(ABC):
 
     @abstractmethod
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
-        """Train on all micro-batches of one optimiser step. Only this divides by their number."""
+        """Train on all micro-batches of one optimiser step. Only this method divides by their number."""
 
     @abstractmethod
     def live(self) -> LiveSettings:
-        """Return what is in force, read back from live objects after at least one step."""
+        """Return the settings in force, read back from live objects after at least one step."""
 
     def move(self, batch: Any) -> Any:
         """Return the batch on this rank's device."""
@@ -110,42 +130,46 @@ class Strategy(ABC):
         """Return when the device has finished all submitted work."""
 
     def step_clock(self, clock: Callable[[], int]) -> StepClock:
-        """Return what marks the edges of steps; ``clock`` is the host's, in ns."""
+        """Return the clock that marks the edges of steps; ``clock`` is the host's, in ns."""
         return HostClock(clock)
 
     def device_memory(self) -> DeviceMemory | None:
-        """Return the memory of this rank's device; None where that is the host's."""
+        """Return the memory of this rank's device; None where the rank trains on the host."""
         return None
 
     def full_parameters(self) -> Iterator[tuple[str, Any]]:
-        """Yield every parameter whole, by its name in the workload's model, one at a time (collective)."""
+        """Yield every parameter whole, with its name in the workload's model, one at a time (collective).
+
+        Raises NotImplementedError where a strategy cannot: then no proof can be made.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not give its full parameters")
 
     def training_state(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each trained parameter's name in the workload's model and its whole state, one by one (collective).
 
-        ``weight`` is what the optimiser steps on (the fp32 master), the rest is the optimiser's own, ``step`` a number.
+        ``weight`` is the tensor that the optimiser updates (the fp32 master, where there is one), ``step`` a number;
+        all other items are the optimiser's own state. Raises NotImplementedError where a strategy cannot.
         """
         raise NotImplementedError(f"{type(self).__name__} does not give its training state")
 
-    def before_update(self, tell: Callable[[list[Any]], None]) -> None:
-        """From now on call ``tell`` with this rank's gradients as they enter the optimiser, before it steps."""
-        raise NotImplementedError(f"{type(self).__name__} does not tell what enters its optimiser")
+    def before_update(self, receive: Callable[[list[Any]], None]) -> None:
+        """From now on, call ``receive`` before every update with this rank's gradients as they enter the optimiser."""
+        raise NotImplementedError(f"{type(self).__name__} does not show the gradients that enter its optimiser")
 
     def initial_weights_digest(self) -> str | None:
-        """Return a digest of the full parameters right after ``wrap``, or None where there are none."""
+        """Return a digest of the full parameters right after ``wrap``, or None for a strategy without parameters."""
         return None
 
     def evaluate(self, correct: Callable[[Any, Any], int], batch: Any) -> int:
-        """Return ``correct(model, batch)`` with the model in evaluation mode."""
+        """Return ``correct(model, batch)``, a number of samples, with the model in evaluation mode."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Leave the group and free what was taken."""
+        """Free the training state and leave the group."""
 
 
 def load_strategy(job: Job, membership: Membership) -> Strategy:
-    """Import and make the strategy of a job's engine. Called inside ranks only."""
+    """Import and instantiate the strategy of a job's engine. Called inside ranks only."""
     module, _, attribute = strategy_named(job.cell.engine.strategy).implementation.partition(":")
     strategy: Strategy = getattr(import_module(module), attribute)(job, membership)
     return strategy

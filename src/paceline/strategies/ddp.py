@@ -15,12 +15,12 @@ from paceline.workloads.contract import Workload
 
 
 class DDP(TorchStrategy):
-    """Gradients are averaged during the backward pass of the last micro-batch only, in the weights' dtype."""
+    """Gradients are averaged during the backward pass of a step's last micro-batch only, in the weights' dtype."""
 
     def wrap(self, workload: Workload) -> None:
         """Build the model on the device and wrap it.
 
-        Under ``normalised`` buffers are not broadcast at every forward, as no other strategy does that.
+        Under ``normalised`` buffers are not broadcast at every forward pass, because no other strategy does it.
         """
         settings: dict[str, Any] = dict(self.job.cell.variant.settings)
         if self.job.conditions.policy is Policy.NORMALISED:
@@ -31,6 +31,6 @@ class DDP(TorchStrategy):
         self.take_state(DistributedDataParallel(model, **settings), workload)
 
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:
-        """Accumulate locally, synchronise on the last micro-batch (forward included, as DDP asks)."""
+        """Accumulate locally, synchronise on the last micro-batch; ``no_sync`` must span the forward pass too."""
         with nullcontext() if last else self.model.no_sync():
             return super().backward(batch, last=last)

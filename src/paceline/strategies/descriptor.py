@@ -1,4 +1,4 @@
-"""What the conductor knows of a strategy without importing it."""
+"""Descriptions of strategies that the conductor can read without importing a framework."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,31 +11,31 @@ from paceline.schema.suite import Variant
 
 @dataclass(frozen=True)
 class StrategyDescriptor:
-    """A strategy's name and where its implementation is (``module:Class``), loaded only inside ranks."""
+    """A strategy's name and its implementation (``module:Class``), which only ranks import."""
 
     name: str
     implementation: str
     modules: tuple[str, ...]
-    """Top-level modules that the implementation needs."""
+    """Top-level Python modules that the implementation needs."""
     summary: str
     one_rank_only: bool = False
     launchers: tuple[str, ...] = ()
-    """Launchers that carry it, where it is not in their own table: how a strategy from elsewhere says what it needs."""
+    """Launchers that can run the strategy although their own table does not name it (strategies of other packages)."""
     variants: Mapping[str, Variant] = field(default_factory=dict)
-    """Named overlays that come with the strategy."""
+    """Overlays that come with the strategy, by the name after the engine's @."""
     selftest_only: bool = False
 
 
 def registered_strategies() -> list[StrategyDescriptor]:
-    """Return all that can be loaded, by name; one that cannot is no reason to list none."""
-    found = []
+    """Return the descriptors of all strategies that can be loaded, sorted by name; the others are left out."""
+    loadable = []
     for name in registry.names("strategies"):
         with suppress(RequestError):
-            found.append(strategy_named(name))
-    return found
+            loadable.append(strategy_named(name))
+    return loadable
 
 
 def strategy_named(name: str) -> StrategyDescriptor:
     """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
-    found: StrategyDescriptor = registry.load("strategies", name)
-    return found
+    descriptor: StrategyDescriptor = registry.load("strategies", name)
+    return descriptor

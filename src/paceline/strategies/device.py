@@ -1,4 +1,4 @@
-"""The one place that knows what kind of device a rank trains on."""
+"""The one place that knows the kinds of device that a rank can train on."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,12 +16,12 @@ from paceline.strategies.contract import HostClock, Membership, StepClock
 def device_of(job: Job, membership: Membership) -> torch.device:
     """Return the device of a rank: the CPU, or the accelerator at its local rank.
 
-    Raises RuntimeError where an accelerator was planned and none is usable: never a silent CPU figure.
+    Raises RuntimeError where a GPU was planned and none is usable: a figure of the CPU must never pass for a GPU's.
     """
     if job.cell.tier == "gpu":
         if not torch.cuda.is_available():
             raise RuntimeError("tier gpu was planned, and torch sees no CUDA device in this rank")
-        # Some launchers (Ray's tasks) show every rank nothing but its own device.
+        # Some launchers (Ray's tasks) let a rank see only its own device.
         index = 0 if torch.cuda.device_count() == 1 else membership.local_rank
         device = torch.device("cuda", index)
         torch.cuda.set_device(device)
@@ -30,7 +30,7 @@ def device_of(job: Job, membership: Membership) -> torch.device:
 
 
 def collective_backend(device: torch.device) -> str:
-    """Return the backend that ranks on this kind of device use."""
+    """Return the backend of torch.distributed for ranks on this kind of device."""
     return "nccl" if device.type == "cuda" else "gloo"
 
 
@@ -41,7 +41,7 @@ def synchronise(device: torch.device) -> None:
 
 
 class EventClock:
-    """CUDA events in the current stream, read once everything is done: host time would only see submissions."""
+    """CUDA events in the current stream, read after all work is done; the host's clock would time submissions only."""
 
     def __init__(self, device: torch.device, clock: Callable[[], int]) -> None:
         self._device = device
@@ -56,9 +56,10 @@ class EventClock:
         return event
 
     def read_ns(self, marks: list[torch.cuda.Event]) -> NDArray[np.int64]:
-        """Return times on the host's scale, added up from neighbour to neighbour: CUDA gives them in single precision.
+        """Return the times of the events in ns, on the scale of the host's clock.
 
-        The origin is off by the duration of one synchronise; differences are not.
+        Gaps between neighbours are added up, because CUDA gives differences in single precision, and long ones would
+        lose digits. The origin is off by the duration of one synchronise; differences are not.
         """
         synchronise(self._device)
         gaps_ms = [earlier.elapsed_time(later) for earlier, later in pairwise([self._origin, *marks])]
@@ -66,12 +67,12 @@ class EventClock:
 
 
 def step_clock(device: torch.device, clock: Callable[[], int]) -> StepClock:
-    """Return what marks the edges of steps on this kind of device."""
+    """Return the clock that marks the edges of steps on this kind of device."""
     return EventClock(device, clock) if device.type == "cuda" else HostClock(clock)
 
 
 def memory(device: torch.device) -> DeviceMemory | None:
-    """Return peaks of this process's allocator and what all processes use of the device; None on a CPU."""
+    """Return peaks of this process's allocator, and the device memory that all processes use; None on a CPU."""
     if device.type != "cuda":
         return None
     free, total = torch.cuda.mem_get_info(device)
@@ -83,5 +84,5 @@ def memory(device: torch.device) -> DeviceMemory | None:
 
 
 def move(batch: Any, device: torch.device) -> Any:
-    """Return a tuple of tensors on the device."""
+    """Return a batch, a tuple of tensors, on the device."""
     return tuple(tensor.to(device, non_blocking=True) for tensor in batch)

@@ -1,4 +1,7 @@
-"""The fake engine of known step times: tests the harness, trains nothing, imports no torch (docs/method.md)."""
+"""The fake engine of known step times: it tests the harness, trains nothing and imports no torch.
+
+See docs/method.md, "Self-tests".
+"""
 
 import errno
 import math
@@ -21,32 +24,32 @@ from paceline.workloads.contract import Workload
 Sleep = Callable[[float], None]
 
 CATCH_UP_S = 0.005
-"""A sleep that begins later than this after the last one follows something else than a late wake-up."""
+"""Longest lateness that counts as a late wake-up of the last sleep and is made up for; a longer gap is real waiting."""
 
 
 class FakeSettings(Model):
-    """What a fake rank does; set by a variant's overlay in the suite."""
+    """Behaviour of a fake rank, set by a variant's overlay in the suite."""
 
     step_s: float = 0.01
     first_steps_s: list[float] = []
-    """Times of the first steps, before ``step_s`` holds."""
+    """Durations of the first steps; ``step_s`` applies to the steps after them."""
     late_s: float = 0.0
-    """Extra time after the all-reduce of a step, on rank 0 in even steps and on rank 1 in odd ones."""
+    """Extra time after a step's all-reduce, on rank 0 in even steps and on rank 1 in odd steps."""
     asynchronous: bool = False
-    """Steps return at once; the work is only waited for by ``synchronise``."""
+    """Whether steps return at once, so that only ``synchronise`` waits for the work."""
     reported_world_size: int | None = None
-    """A lie about the number of ranks."""
+    """False number of ranks that ``live`` reports; null reports the true one."""
     loss: float | None = 1.0
-    """Null gives NaN."""
+    """Loss of every step; null gives NaN."""
     unapplied_every: int | None = Field(default=None, ge=1)
     raise_at_step: int | None = None
     hang_at_step: int | None = None
     kill_at_step: int | None = None
     ignore_terminate: bool = False
     lose_port_once: bool = False
-    """Fail like a rank whose port somebody else took, the first time."""
+    """Whether the first attempt fails like a rank whose port another process has taken."""
     linger: bool = False
-    """Leave a grandchild process behind, detached, so that the supervisor has something to find."""
+    """Whether to leave a detached process behind, so that the conductor has a leftover to remove."""
 
 
 class Fake(Strategy):
@@ -75,11 +78,11 @@ class Fake(Strategy):
         """Return a barrier over sockets on the loopback interface."""
         if self.settings.ignore_terminate:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        if self.settings.lose_port_once and not (lost := Path(self.job.lease_dir) / "port-lost").exists():
-            lost.touch()
+        if self.settings.lose_port_once and not (attempted := Path(self.job.lease_dir) / "port-lost").exists():
+            attempted.touch()
             raise OSError(errno.EADDRINUSE, "address already in use, as the settings ask")
         if self.settings.linger and self.membership.rank == 0:
-            _leave_a_grandchild()
+            _start_detached_process()
         if self._group is None:
             size = self.membership.world_size
             self._group = Solo() if size == 1 else SocketGroup(self.membership.rank, size)
@@ -89,9 +92,9 @@ class Fake(Strategy):
         """Do nothing: there is no state."""
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
-        """Consume the batches and take the stated time."""
+        """Consume the batches and sleep for the stated time."""
         assert self._group is not None
-        self._misbehave()
+        self._fail_as_set()
         sizes = [len(batch) for batch in micro_batches]
         self._seen_micro_batch, self._seen_accumulation = max(sizes), len(sizes)
         first = self.settings.first_steps_s
@@ -99,11 +102,11 @@ class Fake(Strategy):
         if self.settings.asynchronous:
             self._pending_s += duration_s
         else:
-            self._take(duration_s)
+            self._sleep_on(duration_s)
         if self.settings.late_s:
-            self._group.barrier()  # the all-reduce: who is late after it makes its peers wait in the next step
+            self._group.barrier()  # the all-reduce: a rank that is late after it makes its peers wait in the next step
             if self._steps % 2 == self.membership.rank % 2:
-                self._take(self.settings.late_s)
+                self._sleep_on(self.settings.late_s)
         self._steps += 1
         every = self.settings.unapplied_every
         applied = every is None or self._steps % every != 0
@@ -111,11 +114,11 @@ class Fake(Strategy):
 
     def synchronise(self) -> None:
         """Wait for the work of asynchronous steps."""
-        self._take(self._pending_s)
+        self._sleep_on(self._pending_s)
         self._pending_s = 0.0
 
     def live(self) -> LiveSettings:
-        """Return the settings, with the stated lie about the world size."""
+        """Return the settings in force, with ``reported_world_size`` where it is set."""
         return LiveSettings(
             world_size=self.settings.reported_world_size or self.membership.world_size,
             micro_batch=self._seen_micro_batch,
@@ -134,14 +137,14 @@ class Fake(Strategy):
             device_type="cpu",
         )
 
-    def _take(self, duration_s: float) -> None:
-        """Sleep until this much after the last sleep was to end, so that late wake-ups do not add up over steps."""
+    def _sleep_on(self, duration_s: float) -> None:
+        """Sleep until ``duration_s`` after the planned end of the last sleep, so that late wake-ups do not add up."""
         now_s = self._now_s()
         begun_s = self._deadline_s if now_s - self._deadline_s < CATCH_UP_S else now_s
         self._deadline_s = begun_s + duration_s
         self._sleep(max(0.0, self._deadline_s - now_s))
 
-    def _misbehave(self) -> None:
+    def _fail_as_set(self) -> None:
         if self._steps == self.settings.raise_at_step:
             raise RuntimeError("the fake engine raises, as its settings ask")
         if self._steps == self.settings.hang_at_step:
@@ -151,7 +154,7 @@ class Fake(Strategy):
 
 
 class SocketGroup:
-    """A barrier without torch: rank 0 listens at MASTER_PORT, the others send a byte and wait for one."""
+    """A barrier without torch: rank 0 listens at MASTER_PORT, every other rank sends a byte and waits for one."""
 
     def __init__(self, rank: int, size: int) -> None:
         address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
@@ -192,7 +195,7 @@ def _connect(address: tuple[str, int], patience_s: float = 30.0) -> socket.socke
             time.sleep(0.01)
 
 
-def _leave_a_grandchild() -> None:
+def _start_detached_process() -> None:
     import subprocess
     import sys
 

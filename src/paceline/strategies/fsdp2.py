@@ -12,22 +12,23 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from paceline.schema.records import LiveSettings
 from paceline.schema.suite import Recipe
 from paceline.strategies.blueprint import Blueprint
-from paceline.strategies.torch_strategy import TorchStrategy, build_optimiser
+from paceline.strategies.optimisers import build_optimiser
+from paceline.strategies.torch_strategy import TorchStrategy
 from paceline.workloads.contract import Workload
 
 _PRECISION = {
     Recipe.FP32: MixedPrecisionPolicy(),
     Recipe.AMP: MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32),
-    # The sharded parameters themselves are the fp32 masters; what is gathered is bf16.
+    # The sharded parameters themselves are the fp32 masters; gathered parameters are bf16.
     Recipe.BF16_MASTER: MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16),
 }
 
 
 class FSDP2(TorchStrategy):
-    """The model is never whole: built deferred, sharded, then each rank fills in its own shards."""
+    """The model is never whole on a rank: it is built on the meta device, sharded, then filled shard by shard."""
 
     def wrap(self, workload: Workload) -> None:
-        """Shard the workload's layers one by one, then the rest, then make the values."""
+        """Shard the workload's layers one by one, then the rest of the model, then set the initial values."""
         mesh = init_device_mesh(self.device.type, (self.membership.world_size,))
         blueprint = Blueprint(workload, self.job)
         model = blueprint.deferred()
@@ -42,12 +43,12 @@ class FSDP2(TorchStrategy):
         self.optimiser = build_optimiser(trained, workload.optimiser, self.job)
 
     def loss(self, batch: Any) -> torch.Tensor:
-        """Return the mean loss; the precision is FSDP2's own policy, not autocast."""
-        found: torch.Tensor = self._loss(self.model, batch)
-        return found
+        """Return the mean loss; FSDP2's own policy sets the precision, not autocast."""
+        mean: torch.Tensor = self._loss(self.model, batch)
+        return mean
 
     def backward(self, batch: Any, *, last: bool) -> torch.Tensor:
-        """Reduce gradients on the last micro-batch only."""
+        """Accumulate locally, reduce gradients over ranks on the last micro-batch only."""
         self.model.set_requires_gradient_sync(last)
         return super().backward(batch, last=last)
 
@@ -57,22 +58,22 @@ class FSDP2(TorchStrategy):
             yield name, parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
 
     def live(self) -> LiveSettings:
-        """Return what is in force; dtypes are those of FSDP2's policy, sizes those of the local shards."""
-        found = super().live()
+        """Return the settings in force; dtypes are those of FSDP2's policy, sizes those of the local shards."""
+        settings = super().live()
         policy = _PRECISION[self.recipe]
-        own = found.parameter_dtype
+        parameter_dtype = settings.parameter_dtype
         local = [p.to_local() for p in self.model.parameters() if isinstance(p, DTensor)]
-        return found.model_copy(
+        return settings.model_copy(
             update={
-                "compute_dtype": _name(policy.param_dtype, own),
-                "reduction_dtype": _name(policy.reduce_dtype, own),
+                "compute_dtype": _policy_dtype(policy.param_dtype, parameter_dtype),
+                "reduction_dtype": _policy_dtype(policy.reduce_dtype, parameter_dtype),
                 "optimiser_parameters_local": sum(shard.numel() for shard in local),
             }
         )
 
 
 def _fill(model: nn.Module, blueprint: Blueprint, buffers: dict[str, torch.Tensor]) -> None:
-    """Put initial values into the local shards, and the buffers back that were emptied with the parameters."""
+    """Put initial values into the local shards, and restore the buffers, which ``to_empty`` has emptied as well."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             assert isinstance(parameter, DTensor), f"{name} was not sharded"
@@ -84,5 +85,5 @@ def _fill(model: nn.Module, blueprint: Blueprint, buffers: dict[str, torch.Tenso
             buffer.copy_(buffers[name])
 
 
-def _name(dtype: torch.dtype | None, otherwise: str) -> str:
-    return str(dtype).removeprefix("torch.") if dtype is not None else otherwise
+def _policy_dtype(dtype: torch.dtype | None, default: str) -> str:
+    return str(dtype).removeprefix("torch.") if dtype is not None else default

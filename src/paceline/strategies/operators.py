@@ -1,4 +1,4 @@
-"""Operators that frameworks compile on first use (DeepSpeed's shared-memory op): which ones the cache holds."""
+"""The cache of operators that frameworks compile on first use (e.g. DeepSpeed's shared-memory operator)."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The recipe ``bf16-master`` on plain PyTorch: bf16 weights with fp32 masters (docs/method.md, "Same work")."""
+"""Recipe ``bf16-master`` on plain PyTorch: bf16 weights with fp32 masters (docs/method.md, "Same work")."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from paceline.schema.suite import Recipe
 
 
 def inputs(batch: Any, recipe: Recipe) -> Any:
-    """Return the batch with floating tensors in the dtype of the weights."""
+    """Return the batch with its floating-point tensors in the dtype of the weights."""
     if recipe is not Recipe.BF16_MASTER:
         return batch
     return tuple(tensor.bfloat16() if tensor.is_floating_point() else tensor for tensor in batch)
@@ -28,7 +28,7 @@ class MasterWeights:
         self.masters = [torch.nn.Parameter(w.detach().float()) for w in weights]
 
     def step(self, optimiser: torch.optim.Optimizer) -> None:
-        """Apply the weights' gradients to the masters and copy them back."""
+        """Step the optimiser on the masters with the weights' gradients, then copy the masters to the weights."""
         for weight, master in zip(self._weights, self.masters, strict=True):
             master.grad = None if weight.grad is None else weight.grad.float()
             weight.grad = None
@@ -36,7 +36,7 @@ class MasterWeights:
         self.round_back()
 
     def round_back(self) -> None:
-        """Copy the masters to the bf16 weights."""
+        """Copy the masters to the weights, rounded to bf16."""
         with torch.no_grad():
             for weight, master in zip(self._weights, self.masters, strict=True):
                 weight.copy_(master)

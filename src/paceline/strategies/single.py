@@ -8,7 +8,7 @@ from paceline.workloads.contract import Workload
 
 
 class Single(SoloTorchStrategy):
-    """The model as it is, its optimiser, no communication."""
+    """The unwrapped model and its optimiser; no communication."""
 
     def wrap(self, workload: Workload) -> None:
         """Build the model on the device."""

@@ -1,4 +1,4 @@
-"""DeepSpeed: the ZeRO stages (Rajbhandari et al. 2020), with and without offload, each a class of a few lines."""
+"""DeepSpeed's ZeRO stages (Rajbhandari et al. 2020), with and without offload; each is a class of a few lines."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -14,28 +14,29 @@ from paceline.schema.suite import Recipe
 from paceline.strategies import device
 from paceline.strategies.blueprint import Blueprint
 from paceline.strategies.contract import Group, StepOutcome
-from paceline.strategies.torch_strategy import (
-    TorchGroup,
-    TorchStrategy,
+from paceline.strategies.groups import TorchGroup
+from paceline.strategies.optimisers import build_optimiser
+from paceline.strategies.read_back import (
     active_dropout,
-    build_optimiser,
     counted_steps,
+    dtype_name,
     optimiser_settings,
     qualified_name,
     state_dtype,
 )
+from paceline.strategies.torch_strategy import TorchStrategy
 from paceline.workloads.contract import Workload
 
 
 class Zero(TorchStrategy):
-    """DeepSpeed's engine around the model, with our optimiser object as its client optimiser."""
+    """DeepSpeed's engine around the model, with the optimiser of ``build_optimiser`` as its client optimiser."""
 
     stage: ClassVar[int]
     offload: ClassVar[tuple[str, ...]] = ()
-    """Which sections of ``zero_optimization`` send state to the CPU."""
+    """Sections of DeepSpeed's ``zero_optimization`` that send state to the CPU."""
 
     def join(self) -> Group:
-        """Let DeepSpeed initialise (or adopt) the group; the backend is said, never guessed."""
+        """Let DeepSpeed initialise (or adopt) the group, with an explicit backend instead of a guessed one."""
         deepspeed.init_distributed(
             dist_backend=device.collective_backend(self.device),
             auto_mpi_discovery=False,
@@ -59,17 +60,17 @@ class Zero(TorchStrategy):
         return blueprint.whole().to(self.device)
 
     def configuration(self) -> dict[str, Any]:
-        """Return DeepSpeed's JSON: what the cell fixes, what ``normalised`` fixes, then the variant's overlay."""
+        """Return DeepSpeed's configuration: settings of the cell, then of ``normalised``, then of the variant."""
         cell = self.job.cell
         zero: dict[str, Any] = {"stage": self.stage, **{section: {"device": "cpu"} for section in self.offload}}
         config: dict[str, Any] = {
             "train_micro_batch_size_per_gpu": cell.micro_batch,
             "gradient_accumulation_steps": cell.accumulation,
             "zero_optimization": zero,
-            # Our optimiser is torch.optim's, which DeepSpeed has no list entry for, offloaded or not.
+            # The optimiser is one of torch.optim's, which DeepSpeed does not list as tested, offloaded or not.
             "zero_allow_untested_optimizer": True,
             "zero_force_ds_cpu_optimizer": False,
-            # Its own timers synchronise and count differently; the harness times.
+            # DeepSpeed's own timers synchronise and count differently; only the harness times.
             "wall_clock_breakdown": False,
             "timers": {"throughput": {"enabled": False}},
             "steps_per_print": 10**9,
@@ -79,14 +80,14 @@ class Zero(TorchStrategy):
         if self.recipe is Recipe.BF16_MASTER:
             config["bf16"] = {"enabled": True}
         if self.job.conditions.policy is Policy.NORMALISED:
-            # DeepSpeed clips at 1.0 unless told otherwise; no other engine clips.
+            # DeepSpeed clips at norm 1.0 by default; no other engine clips.
             config["gradient_clipping"] = 0.0
         return merged(config, cell.variant.settings)
 
     def loss(self, batch: Any) -> torch.Tensor:
-        """Return the mean loss; the precision is DeepSpeed's own configuration."""
-        found: torch.Tensor = self._loss(self.model, batch)
-        return found
+        """Return the mean loss; DeepSpeed's own configuration sets the precision."""
+        mean: torch.Tensor = self._loss(self.model, batch)
+        return mean
 
     def step(self, micro_batches: Iterator[Any]) -> StepOutcome:
         """Forward, backward and step through DeepSpeed's engine, which itself divides by the accumulation."""
@@ -101,41 +102,41 @@ class Zero(TorchStrategy):
         return StepOutcome(mean, applied=bool(self.model.was_step_applied()))
 
     def live(self) -> LiveSettings:
-        """Return what is in force, as DeepSpeed's engine and its optimiser tell it."""
+        """Return the settings in force, as DeepSpeed's engine and its optimiser report them."""
         engine = self.model
-        inner = getattr(self.optimiser, "optimizer", self.optimiser)
+        optimiser = self.torch_optimiser
         masters = self.stepped_on()
         parameters = list(engine.module.parameters())
-        own = str(parameters[0].dtype).removeprefix("torch.")
+        parameter_dtype = dtype_name(parameters[0])
         return LiveSettings(
             world_size=engine.world_size,
             micro_batch=self._seen_micro_batch,
             accumulation=self._seen_accumulation,
             gradient_clipping=engine.gradient_clipping() or None,
-            parameter_dtype=own,
-            compute_dtype="bfloat16" if engine.torch_autocast_enabled() else own,
+            parameter_dtype=parameter_dtype,
+            compute_dtype="bfloat16" if engine.torch_autocast_enabled() else parameter_dtype,
             reduction_dtype=str(engine.communication_data_type).removeprefix("torch."),
-            master_dtype=str(masters[0].dtype).removeprefix("torch."),
-            optimiser_state_dtype=state_dtype(inner),
-            optimiser=qualified_name(inner),
-            optimiser_settings=optimiser_settings(inner),
+            master_dtype=dtype_name(masters[0]),
+            optimiser_state_dtype=state_dtype(optimiser),
+            optimiser=qualified_name(optimiser),
+            optimiser_settings=optimiser_settings(optimiser),
             parameters_total=sum(getattr(p, "ds_numel", p.numel()) for p in parameters),
             optimiser_parameters_local=sum(p.numel() for p in masters),
             backend=dist.get_backend(),
             device_type=parameters[0].device.type,
-            optimiser_steps=counted_steps(inner),
+            optimiser_steps=counted_steps(optimiser),
             dropout=active_dropout(engine.module),
         )
 
     def training_state(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield every trained parameter with its state, gathered from DeepSpeed's partitions (collective)."""
-        inner = getattr(self.optimiser, "optimizer", self.optimiser)
-        if inner is self.optimiser:  # torch's own, nothing is partitioned
+        optimiser = self.torch_optimiser
+        if optimiser is self.optimiser:  # DeepSpeed has not wrapped torch's optimiser: nothing is partitioned
             yield from super().training_state()
             return
-        kept = next(iter(inner.state.values()))
-        keys = [key for key, value in kept.items() if isinstance(value, torch.Tensor) and value.dim()]
-        step = counted_steps(inner)
+        first_state = next(iter(optimiser.state.values()))
+        keys = [key for key, value in first_state.items() if isinstance(value, torch.Tensor) and value.dim()]
+        step = counted_steps(optimiser)
         for name, parameter in self.model.module.named_parameters():
             if parameter.requires_grad:
                 state = {key: safe_get_full_optimizer_state(parameter, key).clone() for key in keys}
@@ -143,9 +144,8 @@ class Zero(TorchStrategy):
                 yield name, {"weight": safe_get_full_fp32_param(parameter).clone(), **state, **count}
 
     def stepped_on(self) -> list[torch.Tensor]:
-        """Return what the optimiser steps on in this rank: whole parameters or partitions of them."""
-        inner = getattr(self.optimiser, "optimizer", self.optimiser)
-        return [p for group in inner.param_groups for p in group["params"]]
+        """Return the tensors that the optimiser of this rank updates: whole parameters, or partitions of them."""
+        return [p for group in self.torch_optimiser.param_groups for p in group["params"]]
 
     def close(self) -> None:
         """Free DeepSpeed's hooks and buffers, then leave the group."""
@@ -173,18 +173,18 @@ class Zero2(Zero):
 
 
 class Zero2Offload(Zero2):
-    """ZeRO-2 with optimiser state on the CPU. On a CPU device the code path runs and nothing is saved."""
+    """ZeRO-2 with optimiser state on the CPU. On a CPU device it runs, but saves no memory."""
 
     offload = ("offload_optimizer",)
 
 
 class Zero3(Zero):
-    """Parameters sharded too; built partitioned, so that no rank ever holds the whole model."""
+    """Parameters sharded too. The model is built in partitions, so that no rank ever holds the whole of it."""
 
     stage = 3
 
     def build(self, blueprint: Blueprint) -> torch.nn.Module:
-        """Build under ``zero.Init``, then fill in one gathered parameter at a time."""
+        """Return the model, built under ``zero.Init`` and filled with initial values one parameter at a time."""
         with deepspeed.zero.Init(config_dict_or_path=self.configuration()):
             model = blueprint.bare()
         for name, parameter in model.named_parameters():
@@ -200,12 +200,12 @@ class Zero3(Zero):
                 yield name, parameter.detach().clone()
 
     def stepped_on(self) -> list[torch.Tensor]:
-        """Return this rank's fp32 partitions; the optimiser's own list holds them only while it steps."""
+        """Return this rank's fp32 partitions: the optimiser's ``param_groups`` hold them only during a step."""
         return list(self.optimiser.fp32_partitioned_groups_flat)
 
 
 class Zero3Offload(Zero3):
-    """ZeRO-3 with parameters and optimiser state on the CPU. On a CPU device nothing is saved."""
+    """ZeRO-3 with parameters and optimiser state on the CPU. On a CPU device it runs, but saves no memory."""
 
     offload = ("offload_optimizer", "offload_param")
 

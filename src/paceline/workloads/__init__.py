@@ -1,1 +1,1 @@
-"""What is trained. ``builtin`` describes the workloads without torch; each implementation is a file of its own."""
+"""Workloads: what is trained. ``builtin`` describes them without torch; each implementation has a file of its own."""

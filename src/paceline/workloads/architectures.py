@@ -1,4 +1,4 @@
-"""Models from transformers configurations: the definition only, no weights, no download."""
+"""Models of the transformers package: definitions only, without weights and without a download."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from transformers.initialization import no_init_weights
 
 
 def without_values(model_class: Any, config: Any) -> Any:
-    """Return a new model whose initial values nobody has computed: the harness sets every one of them.
+    """Return a new model without computing initial values, because the harness sets all of them.
 
-    It also makes sharded building possible: transformers' own initialisation fails on a partitioned parameter.
+    Sharded building needs it too: transformers' own initialisation fails on a partitioned parameter.
     """
     with no_init_weights():
         return model_class(config)

@@ -1,4 +1,4 @@
-"""The built-in workloads, described without torch. Registered as entry points like anybody's."""
+"""The built-in workloads, described without torch. Entry points register them, as for workloads of other packages."""
 
 from paceline.workloads.datasets import GENERATED
 from paceline.workloads.descriptor import WorkloadDescriptor, WorkloadTier

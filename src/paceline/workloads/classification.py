@@ -1,4 +1,4 @@
-"""What image classifiers share: images, cross-entropy, counting right answers."""
+"""The common base of image classifiers: images, cross-entropy, number of right answers."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from paceline.workloads.images import Batch, images
 
 
 class Classification(Workload):
-    """Batches are (images fp32 (n, channels, size, size), labels int64 (n,))."""
+    """An image classifier; batches are (images fp32 (n, channels, size, size), labels int64 (n,))."""
 
     image_size: ClassVar[dict[Tier, int]]
     channels: ClassVar[int] = 3
@@ -23,7 +23,7 @@ class Classification(Workload):
         self.samples = self._images.samples
 
     def batch(self, indices: SampleIndices) -> Batch:
-        """Return training images and labels."""
+        """Return the training images and labels with these indices."""
         return self._images.batch(indices)
 
     def test_batch(self) -> Batch | None:
@@ -40,7 +40,7 @@ class Classification(Workload):
         return torch.nn.functional.cross_entropy(self.logits(model, pixels).float(), labels)
 
     def correct(self, model: Any, batch: Any) -> int:
-        """Return how many labels of a batch the highest score gets right."""
+        """Return how many samples of a batch have the highest score at their label."""
         pixels, labels = batch
         with torch.no_grad():
             return int((self.logits(model, pixels).argmax(dim=1) == labels).sum())

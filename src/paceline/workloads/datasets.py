@@ -1,7 +1,7 @@
-"""Data sets by name, without torch: which exist on this machine, and which a workload takes.
+"""Data sets by name, without torch: which of them are on this machine, and which one a workload trains on.
 
-Nothing is downloaded: scikit-learn ships the digits, every machine with Python has its standard library's sources, and
-Fashion-MNIST is taken where its IDX files already are.
+Nothing is downloaded: scikit-learn ships the digits, every Python installation has the sources of its standard library,
+and Fashion-MNIST is used where its IDX files are on the machine already.
 """
 
 import os
@@ -11,26 +11,26 @@ from typing import Literal
 from paceline.errors import RequestError, nearest
 
 GENERATED = "generated"
-"""Numbers without meaning in the real data's shape: isolates an engine from its input."""
+"""Name of synthetic data in the real data's shape, with which input costs next to nothing."""
 
 DATA_VARIABLE = "PACELINE_DATA"
+"""Environment variable with the folder of Fashion-MNIST's files, or its parent."""
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package dataset-fashion-mnist puts its files."""
-
+"""Folder of Debian's package dataset-fashion-mnist."""
 
 CUSTOM_REAL, CUSTOM_SYNTHETIC = "own", "own-synthetic"
-"""Data of a user's own class, which says itself whether it is real."""
+"""Names of the data of a custom workload, whose class states whether they are real or synthetic."""
 
 
 def kind(dataset: str) -> Literal["real", "synthetic"]:
-    """Return whether a data set is real."""
+    """Return whether a data set is real or synthetic."""
     return "synthetic" if dataset in (GENERATED, CUSTOM_SYNTHETIC) else "real"
 
 
 def fashion_mnist_dir() -> Path | None:
     """Return the folder with Fashion-MNIST's four IDX files (gzipped or not), or None where there is none."""
-    named = os.environ.get(DATA_VARIABLE)
-    candidates = [Path(named), Path(named) / "fashion-mnist"] if named else []
+    user_folder = os.environ.get(DATA_VARIABLE)
+    candidates = [Path(user_folder), Path(user_folder) / "fashion-mnist"] if user_folder else []
     for folder in [*candidates, DEBIAN_FASHION_MNIST]:
         if all(list(folder.glob(f"{part}-{what}*")) for part in ("train", "t10k") for what in ("images", "labels")):
             return folder
@@ -38,20 +38,23 @@ def fashion_mnist_dir() -> Path | None:
 
 
 def available(dataset: str) -> bool:
-    """Return whether a data set is on this machine; packages that bring one are asked for elsewhere."""
+    """Return whether a data set's files are on this machine; installed packages contain all but Fashion-MNIST."""
     return dataset != "fashion-mnist" or fashion_mnist_dir() is not None
 
 
 def choose(wanted: str, offered: tuple[str, ...]) -> str:
-    """Return the data set to train on: the first offered one that is here, or the wanted one.
+    """Return the data set to train on.
 
-    ``wanted`` is ``auto``, ``synthetic`` or a name. Raises RequestError for one that is not offered or not here.
+    ``wanted`` is ``auto`` (the first of ``offered`` that is on this machine), ``synthetic`` or a name. Raises
+    RequestError for a data set that is not offered, or not on this machine.
     """
     if wanted == "auto":
         return next((name for name in offered if available(name)), offered[-1])
     name = GENERATED if wanted == "synthetic" else wanted
     if name == GENERATED and set(offered) & {CUSTOM_REAL, CUSTOM_SYNTHETIC}:
-        raise RequestError("a class of your own has no generated twin: leave data out, or let its batches be generated")
+        raise RequestError(
+            "a custom workload has no generated twin: leave data out, or let its class generate the batches"
+        )
     choices = (*dict.fromkeys((*offered, GENERATED)),)
     if name not in choices:
         raise RequestError(f"data {wanted!r} is not a data set of this workload: {nearest(wanted, choices)}")

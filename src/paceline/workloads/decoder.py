@@ -1,4 +1,4 @@
-"""A LLaMA-style decoder (Touvron et al. 2023) on bytes. Model definition from transformers, no download."""
+"""A LLaMA-style decoder (Touvron et al. 2023) on bytes; the model's definition is that of transformers."""
 
 from typing import Any, ClassVar
 
@@ -42,11 +42,11 @@ class DecoderWorkload(Workload):
         return list(model.model.layers)
 
     def batch(self, indices: SampleIndices) -> tuple[torch.Tensor]:
-        """Return sequences (n, length + 1)."""
+        """Return sequences of bytes, int64, shape (n, length + 1)."""
         return self._bytes.batch(indices)
 
     def loss(self, model: Any, batch: Any) -> torch.Tensor:
-        """Return the mean cross-entropy of every next byte."""
+        """Return the mean cross-entropy of predicting every next byte."""
         (sequences,) = batch
         logits = model(input_ids=sequences[:, :-1]).logits
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), sequences[:, 1:].flatten())

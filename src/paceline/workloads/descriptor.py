@@ -1,4 +1,4 @@
-"""What the conductor knows of a workload without importing it."""
+"""Descriptions of workloads that the conductor can read without importing a framework."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,31 +13,31 @@ class WorkloadTier:
     """One size of a workload: ``cpu`` fits two cores, ``gpu`` is the paper's size."""
 
     datasets: tuple[str, ...]
-    """Names, preferred first; the first that is on the machine is taken."""
+    """Names of data sets, the preferred one first; the first that is on the machine is used."""
     global_batch: int
     flops_per_sample_training: float
-    """Rough, for estimates of time before anything ran; what is reported is counted on the model itself."""
+    """Rough number for estimates of time before a run; reported figures use FLOPs counted on the model itself."""
     summary: str
 
 
 @dataclass(frozen=True)
 class WorkloadDescriptor:
-    """A workload's name, sizes and where its implementation is (``module:Class``), loaded only inside ranks."""
+    """A workload's name, its sizes and its implementation (``module:Class``), which only ranks and probes import."""
 
     name: str
     implementation: str
     tiers: dict[Tier, WorkloadTier]
     modules: tuple[str, ...]
-    """Top-level modules that the implementation needs."""
+    """Top-level Python modules that the implementation needs."""
     selftest_only: bool = False
 
 
 def is_custom(name: str) -> bool:
-    """Return whether a workload is named by its class, ``module:Class``, instead of registered."""
+    """Return whether a name is that of a class, ``module:Class``, instead of a registered workload."""
     return ":" in name
 
 
 def workload_named(name: str) -> WorkloadDescriptor:
     """Return the descriptor registered under a name. Raises RequestError, offering the nearest names."""
-    found: WorkloadDescriptor = registry.load("workloads", name)
-    return found
+    descriptor: WorkloadDescriptor = registry.load("workloads", name)
+    return descriptor

@@ -1,4 +1,7 @@
-"""FLOPs of training, counted once on a plain single-process copy and shared by all engines (docs/method.md)."""
+"""FLOPs of training, counted once on a plain copy of the model and shared by all engines.
+
+See docs/method.md, "FLOPs and utilisation".
+"""
 
 import numpy as np
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -11,9 +14,10 @@ FLOPS_SOURCE = "torch.utils.flop_counter, forward and backward, on fake tensors;
 
 
 def count_training_flops(workload: Workload) -> float:
-    """Return FLOPs of forward and backward for one sample: matrix products, convolutions and attention.
+    """Return the FLOPs of a forward and backward pass of one sample: matrix products, convolutions and attention.
 
-    Nothing is computed (fake tensors). Element-wise operations are not counted, as usual in reported model FLOPs.
+    Element-wise operations are not counted, as is usual in reported model FLOPs. Fake tensors have shapes without
+    values, so the count computes nothing.
     """
     batch = workload.batch(np.arange(1))
     with FakeTensorMode(allow_non_fake_inputs=True) as fake:

@@ -1,4 +1,4 @@
-"""Images by data set, shaped for a model: real digits, real Fashion-MNIST, or generated ones."""
+"""Images of a data set in the shape that a model takes: real digits, real Fashion-MNIST, or generated images."""
 
 import gzip
 from abc import ABC, abstractmethod
@@ -17,32 +17,33 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 """Images fp32 (n, channels, size, size), normalised; labels int64 (n,)."""
 
 DIGITS_FOR_TRAINING = 1437
-"""Of 1,797; the other fifth is held out. The split is a fixed permutation, the same for every engine and seed."""
+"""Digits used for training, of 1,797; the other fifth is held out. The split is the same for every engine and seed."""
 
 _DIGITS_MEAN, _DIGITS_STD = 0.3, 0.38
 _FASHION_MEAN, _FASHION_STD = 0.286, 0.353
-"""Of the pixels in 0..1, rounded: close enough to bring inputs to zero mean and unit variance."""
+"""Mean and standard deviation of pixels in 0..1, rounded: they bring inputs close to zero mean and unit variance."""
 
 _POOL = 64
+"""Different images that generated data consist of."""
 _GENERATED_SAMPLES = 4096
 
 
 class Images(ABC):
-    """Training images by index, and held-out ones."""
+    """Training images by index, and held-out images."""
 
     samples: int
 
     @abstractmethod
     def batch(self, indices: SampleIndices) -> Batch:
-        """Return training images."""
+        """Return training images and labels."""
 
     @abstractmethod
     def test(self) -> Batch | None:
-        """Return the held-out images, or None."""
+        """Return held-out images and labels, or None where there are none."""
 
 
 def images(dataset: str, size: int, channels: int, classes: int) -> Images:
-    """Return a data set's images at a size. Raises ValueError for an unknown one."""
+    """Return a data set's images, scaled to ``size`` x ``size`` pixels. Raises ValueError for an unknown data set."""
     if dataset == "digits":
         return Digits(size, channels)
     if dataset == "fashion-mnist":
@@ -53,7 +54,7 @@ def images(dataset: str, size: int, channels: int, classes: int) -> Images:
 
 
 class Digits(Images):
-    """scikit-learn's 1,797 handwritten digits (UCI Optical Recognition, 8x8 pixels), scaled once."""
+    """scikit-learn's 1,797 handwritten digits (UCI Optical Recognition, 8x8 pixels), scaled in advance."""
 
     samples = DIGITS_FOR_TRAINING
 
@@ -73,22 +74,22 @@ class Digits(Images):
 
 
 class FashionMnist(Images):
-    """Fashion-MNIST (Xiao et al. 2017): 60,000 training and 10,000 test images of 28x28, scaled when asked for."""
+    """Fashion-MNIST (Xiao et al. 2017): 60,000 training and 10,000 test images of 28x28, scaled batch by batch."""
 
     def __init__(self, size: int, channels: int) -> None:
         folder = fashion_mnist_dir()
         if folder is None:
-            raise FileNotFoundError("Fashion-MNIST was planned, and its files are gone")
+            raise FileNotFoundError("Fashion-MNIST was planned, but its files are no longer on this machine")
         self._size, self._channels = size, channels
         self._train, self._test = (_read_pair(folder, part) for part in ("train", "t10k"))
         self.samples = len(self._train[1])
 
     def batch(self, indices: SampleIndices) -> Batch:
-        """Return training images."""
+        """Return training images and labels."""
         return self._shape(self._train[0][indices], self._train[1][indices])
 
     def test(self) -> Batch:
-        """Return the first thousand test images: enough for an accuracy, small enough for one pass."""
+        """Return the first thousand test images: enough for an accuracy, few enough for a single forward pass."""
         return self._shape(self._test[0][:1000], self._test[1][:1000])
 
     def _shape(self, pixels: NDArray[np.uint8], labels: NDArray[np.uint8]) -> Batch:
@@ -98,7 +99,7 @@ class FashionMnist(Images):
 
 
 class Generated(Images):
-    """Noise: sample i is one of a few images made beforehand, so input costs next to nothing."""
+    """Noise: every sample is one of a few images generated in advance, so input costs next to nothing."""
 
     samples = _GENERATED_SAMPLES
 
@@ -108,7 +109,7 @@ class Generated(Images):
         self._classes = classes
 
     def batch(self, indices: SampleIndices) -> Batch:
-        """Return generated images; labels follow from the index."""
+        """Return generated images and labels; both depend on the index only."""
         return self._pool[torch.from_numpy(indices % _POOL)], torch.from_numpy(indices % self._classes)
 
     def test(self) -> None:
@@ -131,7 +132,7 @@ def _read_pair(folder: Path, part: str) -> tuple[NDArray[np.uint8], NDArray[np.u
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
-    """Return the array of an IDX file of bytes. Raises ValueError when it is none.
+    """Return the array of an IDX file of bytes. Raises ValueError for a file of another kind.
 
     Format: two zero bytes, type 8 (unsigned byte), number of dimensions, each dimension as big-endian int32, data.
     """

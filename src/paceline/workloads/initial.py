@@ -1,4 +1,4 @@
-"""Initial values that depend on (seed, parameter name, shape) only, so that no way of sharding can change them."""
+"""Initial values that depend on (seed, parameter name, shape) only, so that sharding cannot change them."""
 
 import hashlib
 import math
@@ -15,7 +15,7 @@ def initial_value(name: str, shape: torch.Size, seed: int) -> torch.Tensor:
     Weights of two or more dimensions: uniform within 1/sqrt(fan-in), PyTorch's own default for linear and convolution
     layers; one-dimensional weights (norms): ones; biases: zeros; anything else: normal with ``EMBEDDING_STD``.
     """
-    generator = torch.Generator().manual_seed(_stream(name, seed))
+    generator = torch.Generator().manual_seed(_generator_seed(name, seed))
     leaf = name.rpartition(".")[2]
     if leaf == "weight" and len(shape) >= 2:
         bound = 1 / math.sqrt(math.prod(shape[1:]))
@@ -27,5 +27,5 @@ def initial_value(name: str, shape: torch.Size, seed: int) -> torch.Tensor:
     return torch.empty(shape).normal_(0.0, EMBEDDING_STD, generator=generator)
 
 
-def _stream(name: str, seed: int) -> int:
+def _generator_seed(name: str, seed: int) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest(), "big") >> 1

@@ -10,7 +10,7 @@ from paceline.workloads.contract import OptimiserSettings
 
 
 class LeNet5(nn.Module):
-    """The form in use today: full connections in the second convolution, tanh, average pooling; 61,706 parameters."""
+    """LeNet-5 as it is built today: a fully connected second convolution, tanh, average pooling; 61,706 parameters."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""ResNet (He et al. 2016): a heavy load with batch statistics. Model definition from transformers, no download."""
+"""ResNet (He et al. 2016): a heavy load with batch statistics; the model's definition is that of transformers."""
 
 from typing import Any, ClassVar
 

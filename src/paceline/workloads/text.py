@@ -1,4 +1,4 @@
-"""Bytes of a real text that every machine has: the sources of Python's standard library."""
+"""Bytes of a real text that every machine with Python has: the sources of its standard library."""
 
 import sysconfig
 from functools import cache
@@ -18,7 +18,7 @@ _POOL = 64
 
 
 class Bytes:
-    """Sequences of ``length + 1`` bytes, int64, that do not overlap: inputs and, one further, what follows them."""
+    """Sequences of ``length + 1`` bytes, int64, that do not overlap: ``length`` inputs, each followed by its target."""
 
     def __init__(self, dataset: str, length: int) -> None:
         if dataset == GENERATED:
@@ -31,13 +31,13 @@ class Bytes:
             self._sequences = torch.from_numpy(whole.reshape(self.samples, length + 1).copy())
 
     def batch(self, indices: SampleIndices) -> tuple[torch.Tensor]:
-        """Return sequences (n, length + 1)."""
+        """Return sequences, shape (n, length + 1)."""
         return (self._sequences[torch.from_numpy(indices % len(self._sequences))].long(),)
 
 
 @cache
 def standard_library() -> NDArray[np.uint8]:
-    """Return the bytes of the standard library's modules in order of name, uint8, at most 8 MiB."""
+    """Return the bytes of the standard library's modules in order of their paths, uint8, at most 8 MiB."""
     folder = Path(sysconfig.get_path("stdlib"))
     text, size = [], 0
     for path in sorted(p for p in folder.rglob("*.py") if "site-packages" not in p.parts):

@@ -1,4 +1,4 @@
-"""Vision Transformer (Dosovitskiy et al. 2021): a heavy load. Model definition from transformers, no download."""
+"""Vision Transformer (Dosovitskiy et al. 2021): a heavy load; the model's definition is that of transformers."""
 
 from typing import Any, ClassVar
 
