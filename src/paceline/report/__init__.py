@@ -1,1 +1,1 @@
-"""What people and scripts read: tables for the terminal, the JSON document."""
+"""Output of Paceline: tables for the terminal, and the JSON document for scripts."""

@@ -1,4 +1,4 @@
-"""A plan as people and scripts read it, and the lines with which a run begins."""
+"""A plan as a table and as a JSON document, and the lines with which a run begins."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def plan_document(
 
 
 def plan_table(suite: Suite, trials: Sequence[Trial], unavailable: Mapping[str, str], notes: Sequence[str]) -> Group:
-    """Return one row a trial, what is missing for some of them, and what the whole would take.
+    """Return one row a trial, then the reasons why some cannot run, and the estimated time of all.
 
     ``unavailable``: engine or workload to the reason why it cannot run here.
     """
@@ -67,12 +67,15 @@ def _estimate_s(trials: Sequence[Trial]) -> float:
 
 
 def opening_lines(run: Run, trials: Sequence[tuple[Trial, float]], path: Path) -> str:
-    """Return what is to be run, about how long it takes and where it is written; ``trials`` come with their seconds."""
-    timed = [seconds for trial, seconds in trials if trial.proof is None]
-    proofs = [seconds for trial, seconds in trials if trial.proof is not None]
-    proving = f", and {len(proofs)} proofs of same work, about {sum(proofs) / 60:.1f} min," if proofs else ""
+    """Return what is to be run, about how long it takes and where it is written.
+
+    ``trials``: each with its estimated seconds.
+    """
+    timed_s = [seconds for trial, seconds in trials if trial.proof is None]
+    proofs_s = [seconds for trial, seconds in trials if trial.proof is not None]
+    proofs = f", and {len(proofs_s)} proofs of same work, about {sum(proofs_s) / 60:.1f} min," if proofs_s else ""
     return (
-        f"Suite {run.suite.name}: {len(timed)} trials, about {sum(timed) / 60:.1f} min{proving} "
+        f"Suite {run.suite.name}: {len(timed_s)} trials, about {sum(timed_s) / 60:.1f} min{proofs} "
         f"(estimates) on {run.machine.cpu_model}, {len(run.machine.cpu_devices)} cores.\n"
         f"Run directory: {path}"
     )

@@ -95,7 +95,7 @@ def _fit(components: np.ndarray, gradient: Array) -> tuple[Array, float]:
 
 
 def ranks_diverge(case: Case) -> str:
-    """Ranks that are not kept alike hold different weights, at the start or after some step."""
+    """Ranks with different seeds, or whose gradients are not reduced, hold different weights."""
     for part in (Part.GRADIENTS, Part.TRAINING):
         digests_by_step = zip(*(p.weights_digests for p in case.engine.part(part)), strict=True)
         for step, digests in enumerate(digests_by_step):

@@ -42,7 +42,8 @@ class EngineVerdict(Model):
 
 def family_size(suite: Suite) -> int:
     """Return how many pairs of an engine and its reference engine share the suite's error."""
-    return max(1, sum(len(c.engines) - 1 for c in suite.comparisons if c.confirmatory_metric))
+    confirmatory = (definition for definition in suite.comparisons if definition.confirmatory_metric)
+    return max(1, sum(len(definition.engines) - 1 for definition in confirmatory))
 
 
 def comparison_verdicts(
@@ -60,11 +61,11 @@ def comparison_verdicts(
     under the same conditions. The result is empty unless the reference engine is admitted. ``excluded``: blocks that do
     not count.
     """
-    comparison = suite.comparisons[index]
-    metric = comparison.confirmatory_metric
+    definition = suite.comparisons[index]
+    metric = definition.confirmatory_metric
     if metric is None or not admitted.get(reference, False):
         return []
-    engines = [str(e) for e in comparison.engines if admitted.get(str(e), False)]
+    engines = [str(e) for e in definition.engines if admitted.get(str(e), False)]
     counted = [t for t in trials if t.cell.comparison == index and (index, t.block) not in excluded]
     times = {
         name: times_by_block([t for t in counted if str(t.cell.engine) == name], results, metric) for name in engines

@@ -22,8 +22,8 @@ def checked_expectations(suite: Suite, rows: list[CellSummary]) -> list[CheckedE
     rows_by_key = {(row.cell.comparison, str(row.cell.engine)): row for row in rows if row.status is not None}
     return [
         checked
-        for index, comparison in enumerate(suite.comparisons)
-        for engine, expected in comparison.expect.items()
+        for index, definition in enumerate(suite.comparisons)
+        for engine, expected in definition.expect.items()
         if (row := rows_by_key.get((index, engine))) is not None
         for checked in _checked(row, expected)
     ]

@@ -13,8 +13,8 @@ def is_valid(view: RunView) -> bool:
     """
     expected_to_fail = {
         engine
-        for comparison in view.run.suite.comparisons
-        for engine, expectations in comparison.expect.items()
+        for definition in view.run.suite.comparisons
+        for engine, expectations in definition.expect.items()
         if any(e.status not in (None, Status.OK) for e in expectations)
     }
     failed = any(row.failed and str(row.cell.engine) not in expected_to_fail for row in view.rows)

@@ -74,7 +74,7 @@ def view_run(
     results = stored_results(directory, run) if results is None else results
     excluded = excluded_blocks(run.plan, results)
     rows = summarise(run.plan, results, excluded)
-    comparisons = [_comparison_view(i, c, rows) for i, c in enumerate(run.suite.comparisons)]
+    comparisons = [_comparison_view(i, definition, rows) for i, definition in enumerate(run.suite.comparisons)]
     work: dict[str, SameWork] = {}
     conditions: dict[str, SameConditions] = {}
     for comparison in comparisons:
@@ -144,9 +144,10 @@ def _work(
     return proven_work(proof, proven_settings, trials, screen, ends)
 
 
-def _comparison_view(index: int, comparison: Comparison, rows: list[CellSummary]) -> ComparisonView:
-    ordered = [row for e in comparison.engines for row in rows if row.cell.comparison == index and row.cell.engine == e]
-    return ComparisonView(comparison, ordered)
+def _comparison_view(index: int, definition: Comparison, rows: list[CellSummary]) -> ComparisonView:
+    own_rows = [row for row in rows if row.cell.comparison == index]
+    ordered = [row for engine in definition.engines for row in own_rows if row.cell.engine == engine]
+    return ComparisonView(definition, ordered)
 
 
 def _records_by_block(
