@@ -1,1 +1,1 @@
-"""Output of Paceline: tables for the terminal, and the JSON document for scripts."""
+"""What people and scripts read: tables for the terminal, the JSON document."""

@@ -67,15 +67,12 @@ def _estimate_s(trials: Sequence[Trial]) -> float:
 
 
 def opening_lines(run: Run, trials: Sequence[tuple[Trial, float]], path: Path) -> str:
-    """Return what is to be run, about how long it takes and where it is written.
-
-    ``trials``: each with its estimated seconds.
-    """
-    timed_s = [seconds for trial, seconds in trials if trial.proof is None]
-    proofs_s = [seconds for trial, seconds in trials if trial.proof is not None]
-    proofs = f", and {len(proofs_s)} proofs of same work, about {sum(proofs_s) / 60:.1f} min," if proofs_s else ""
+    """Return what is to be run, about how long it takes and where it is written; ``trials`` come with their seconds."""
+    timed = [seconds for trial, seconds in trials if trial.proof is None]
+    proofs = [seconds for trial, seconds in trials if trial.proof is not None]
+    proving = f", and {len(proofs)} proofs of same work, about {sum(proofs) / 60:.1f} min," if proofs else ""
     return (
-        f"Suite {run.suite.name}: {len(timed_s)} trials, about {sum(timed_s) / 60:.1f} min{proofs} "
+        f"Suite {run.suite.name}: {len(timed)} trials, about {sum(timed) / 60:.1f} min{proving} "
         f"(estimates) on {run.machine.cpu_model}, {len(run.machine.cpu_devices)} cores.\n"
         f"Run directory: {path}"
     )
