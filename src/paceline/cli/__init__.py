@@ -1,1 +1,1 @@
-"""The command line: one small module a command. Heavy imports happen inside functions, so that --help is quick."""
+"""The command line: one small module a command. Heavy imports stand inside functions, so that --help is quick."""

@@ -11,7 +11,7 @@ app = typer.Typer(
     name="paceline",
     help="Which distributed-training framework should run this job on this hardware, and how sure are we?",
     no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: drawing boxes would cost it 50 ms
+    rich_markup_mode=None,  # plain help, because drawing boxes takes 50 ms
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -24,8 +24,8 @@ app.command("list")(listing.list_things)
 app.command("doctor")(doctor.doctor)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         import paceline
 
         print(paceline.__version__)
@@ -54,7 +54,7 @@ def main() -> None:
         print(f"paceline: {error}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has left: nothing to say, and nobody to say it to
+        sys.stderr.close()  # whatever read the output has closed the pipe, so Python's complaint would be noise
         sys.exit(1)
 
 

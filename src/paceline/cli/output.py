@@ -1,4 +1,4 @@
-"""Where output goes: documents to standard output, everything for people beside them to standard error."""
+"""Where output goes. A JSON document has standard output to itself: all other text then goes to standard error."""
 
 import json
 import shutil
@@ -17,20 +17,21 @@ def print_json(document: Any) -> None:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console; plain and without wrapping of cells at 80 columns when nobody looks."""
+    """Return a console; outside a terminal it has no colours and is at least ``PIPED_WIDTH`` wide."""
     from rich.console import Console
 
-    found = Console(stderr=stderr, highlight=False)
-    if not found.is_terminal and found.width < PIPED_WIDTH:
-        found = Console(stderr=stderr, highlight=False, width=PIPED_WIDTH)
-    return found
+    terminal = Console(stderr=stderr, highlight=False)
+    if not terminal.is_terminal and terminal.width < PIPED_WIDTH:
+        terminal = Console(stderr=stderr, highlight=False, width=PIPED_WIDTH)
+    return terminal
 
 
 PIPED_WIDTH = 120
+"""Least width, in characters, of output that goes to a file or a pipe."""
 
 
 def program() -> str:
-    """Return how the user can call us again: ``paceline`` where that finds us, else the path that was typed."""
+    """Return how the user can start Paceline again: ``paceline`` where PATH finds it, else the path that was typed."""
     typed = sys.argv[0]
     if Path(typed).name != "paceline" or shutil.which("paceline") == typed:
         return "paceline"

@@ -1,4 +1,4 @@
-"""``paceline run``: plan, say what it will take, measure, show."""
+"""``paceline run``: plan a suite, print the estimate, measure, print the tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from paceline.store.run_directory import RunDirectory
 
 EXIT_FAILED = 1
+"""Exit code of a run that is not valid."""
 EXIT_BUDGET = 124
+"""Exit code where the budget ended before the suite's fewest blocks were complete; that of ``timeout``."""
 EXIT_INTERRUPTED = 130
+"""Exit code after an interrupt, as shells give it: 128 + SIGINT."""
 
 
 def run(
@@ -51,8 +54,7 @@ def run(
         plan = Plan.of(request.resumed_run(RunDirectory.open(resume), suite))
     else:
         filters = Filters(request.names(engines), request.names(workloads), category)
-        asked = request.Request(suite, filters, blocks, conditions, seed, tuple(assignments or ()))
-        plan = request.planned(asked)
+        plan = request.planned(request.Request(suite, filters, blocks, conditions, seed, tuple(assignments or ())))
     if dry_run:
         _print_plan(plan, as_json=json)
         return
@@ -79,7 +81,7 @@ def _print_plan(plan: "Plan", *, as_json: bool) -> None:
 def _finish(
     directory: "RunDirectory", outcome: "Outcome", estimate_s: float, terminal: "Console", *, as_json: bool
 ) -> None:
-    """Print what was measured and exit with the code that says how it went."""
+    """Print the results of a run and how it ended; raise ``typer.Exit`` with its exit code unless all is well."""
     from paceline.analysis.whole_run.validity import is_valid
     from paceline.analysis.whole_run.view import view_run
     from paceline.cli.show import print_view

@@ -38,20 +38,20 @@ def show(
 
 
 def print_view(terminal: "Console", view: "RunView", directory: "RunDirectory") -> None:
-    """Print one table a comparison, expectations if there are any, and what it all can say."""
+    """Print a table for each comparison with its verdicts, the suite's expectations, and what the tables can say."""
     from paceline.report.defaults_table import defaults_table, normalised_sibling
     from paceline.report.tables import comparison_table, expectations_table, meaning
     from paceline.report.verdict_table import verdict_table
     from paceline.schema.conditions import Policy
 
-    shipped = view.run.conditions.policy is Policy.AS_SHIPPED
-    normalised = normalised_sibling(directory, view.run) if shipped else None
+    as_shipped = view.run.conditions.policy is Policy.AS_SHIPPED
+    normalised = normalised_sibling(directory, view.run) if as_shipped else None
     terminal.print()
     for index, comparison in enumerate(view.comparisons):
         terminal.print(comparison_table(view, comparison))
         for part in verdict_table(view, index):
             terminal.print(part)
-        if shipped:
+        if as_shipped:
             terminal.print(defaults_table(view, directory, comparison, normalised))
             terminal.print()
     if (expectations := expectations_table(view)) is not None:

@@ -16,17 +16,18 @@ def verify(
     from paceline.report.verification import verify_run
     from paceline.store.run_directory import RunDirectory
 
-    found = verify_run(RunDirectory.open(run))
+    verification = verify_run(RunDirectory.open(run))
+    disagreements = verification.disagreements
     if json:
-        print_json(found.model_dump(mode="json"))
+        print_json(verification.model_dump(mode="json"))
     else:
         terminal = console()
-        for text in found.disagreements:
+        for text in disagreements:
             terminal.print(f"DISAGREES  {text}", markup=False, soft_wrap=True)
         terminal.print(
-            f"{found.numbers} numbers of {found.trials} trials and {found.proofs} proofs of same work derived again "
-            "from the raw records: "
-            f"{'all agree' if not found.disagreements else f'{len(found.disagreements)} disagreements'}"
+            f"{verification.numbers} numbers of {verification.trials} trials and {verification.proofs} proofs of same "
+            "work derived again from the raw records: "
+            f"{f'{len(disagreements)} disagreements' if disagreements else 'all agree'}"
         )
-    if found.disagreements:
+    if disagreements:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""A recommendation as people read it."""
+"""The text of a recommendation, for the terminal."""
 
 from rich.console import Group
 from rich.text import Text
@@ -8,7 +8,7 @@ from paceline.analysis.whole_run.view import ComparisonView
 
 
 def choice_text(comparison: ComparisonView, choice: Choice) -> Group:
-    """Return an answer as people read it."""
+    """Return the choice of one comparison as lines of text: the engine, the reason, the cost of being wrong."""
     definition = comparison.definition
     lines = [Text(f"{definition.category.heading}: {definition.workload}", style="bold")]
     if choice.engine is None:
@@ -22,6 +22,6 @@ def choice_text(comparison: ComparisonView, choice: Choice) -> Group:
         lines.append(Text(f"why: {choice.reason}"))
     if choice.regret is not None:
         lines.append(Text(f"expected cost of choosing wrong: {choice.regret:.2%}"))
-    lines += [Text(said) for said in choice.would_change]
+    lines += [Text(text) for text in choice.would_change]
     lines += [Text(mark, style="yellow") for mark in choice.marks]
     return Group(*lines, Text())

@@ -10,7 +10,7 @@ from paceline.schema.records import SCHEMA_VERSION
 
 
 def document(view: RunView) -> dict[str, Any]:
-    """Return the whole run as plain values."""
+    """Return the whole run as plain values, ready for JSON."""
     run = view.run
     return {
         "schema_version": SCHEMA_VERSION,
@@ -22,7 +22,7 @@ def document(view: RunView) -> dict[str, Any]:
         "seed": run.seed,
         "blocks": run.suite.blocks,
         "cells": [_cell(view, row) for row in view.rows],
-        "verdicts": [_verdict(view, index, each) for index, found in view.verdicts.items() for each in found],
+        "verdicts": [_verdict(view, index, pair) for index, pairs in view.verdicts.items() for pair in pairs],
         "expectations": [checked.model_dump(mode="json") for checked in view.expectations],
         "excluded_blocks": [
             {"comparison": comparison, "block": block, "reasons": reasons}
@@ -32,32 +32,32 @@ def document(view: RunView) -> dict[str, Any]:
     }
 
 
-def _verdict(view: RunView, index: int, each: EngineVerdict) -> dict[str, Any]:
-    """Return one verdict; ratios are of the metric, a / b, as everywhere in the document."""
-    comparison, said = view.run.suite.comparisons[index], each.verdict
-    ratio, low, high = said.ratio, said.low, said.high
-    if METRICS[each.metric].better is Better.HIGHER:
+def _verdict(view: RunView, index: int, pair: EngineVerdict) -> dict[str, Any]:
+    """Return one verdict. Its ratios are of the metric, a / b, as everywhere in the document, not of times."""
+    definition, verdict = view.run.suite.comparisons[index], pair.verdict
+    ratio, low, high = verdict.ratio, verdict.low, verdict.high
+    if METRICS[pair.metric].better is Better.HIGHER:
         ratio, low, high = _inverse(ratio), _inverse(high), _inverse(low)
     return {
-        "category": comparison.category.value,
-        "workload": comparison.workload,
+        "category": definition.category.value,
+        "workload": definition.workload,
         "comparison": index,
-        "metric": each.metric,
-        "a": each.engine,
-        "b": each.against,
-        "verdict": said.word.value,
+        "metric": pair.metric,
+        "a": pair.engine,
+        "b": pair.against,
+        "verdict": verdict.word.value,
         "ratio": ratio,
         "low": low,
         "high": high,
-        "confidence": said.confidence,
-        "blocks": said.blocks,
-        "blocks_won": said.won,
-        "blocks_needed": each.blocks_needed,
-        "dispersion": each.dispersion.model_dump(mode="json") if each.dispersion else None,
-        "rank": each.rank.model_dump(mode="json") if each.rank else None,
-        "reference_rank": each.reference_rank.model_dump(mode="json") if each.reference_rank else None,
-        "margin": said.margin,
-        "note": said.note,
+        "confidence": verdict.confidence,
+        "blocks": verdict.blocks,
+        "blocks_won": verdict.won,
+        "blocks_needed": pair.blocks_needed,
+        "dispersion": pair.dispersion.model_dump(mode="json") if pair.dispersion else None,
+        "rank": pair.rank.model_dump(mode="json") if pair.rank else None,
+        "reference_rank": pair.reference_rank.model_dump(mode="json") if pair.reference_rank else None,
+        "margin": verdict.margin,
+        "note": verdict.note,
     }
 
 

@@ -1,4 +1,4 @@
-"""A plan as people and scripts read it, and the lines with which a run begins."""
+"""A plan as a table and as a JSON document, and the lines with which a run begins."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ def plan_document(
 
 
 def plan_table(suite: Suite, trials: Sequence[Trial], unavailable: Mapping[str, str], notes: Sequence[str]) -> Group:
-    """Return one row a trial, what is missing for some of them, and what the whole would take.
+    """Return one row a trial, then the reasons why some cannot run, and the estimated time of all.
 
     ``unavailable``: engine or workload to the reason why it cannot run here.
     """

@@ -1,4 +1,4 @@
-"""Side by side: what proof trials of a workload recorded, step by step, and every live setting of timed trials."""
+"""Engines side by side: what a workload's proof trials recorded step by step, and the settings of its timed trials."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -26,24 +26,27 @@ NAMED_COLUMNS = 3
 
 
 def proof_tables(view: RunView, directory: RunDirectory, workload: str) -> RenderableType:
-    """Return the proofs of a workload and what its timed trials ran on. Raises RequestError when the run has none."""
-    known = {c.definition.workload for c in view.comparisons}
+    """Return the proofs of a workload, then losses and settings of its timed trials.
+
+    Raises RequestError when the run does not have the workload.
+    """
+    known = {comparison.definition.workload for comparison in view.comparisons}
     if workload not in known:
         raise RequestError(f"workload {workload!r} is not in this run: {nearest(workload, known)}")
-    parts = [*_proofs(view, directory, workload), *_timed(view, directory, workload)]
-    return Group(*parts) if parts else Text("no finished trial of this workload")
+    tables = [*_proofs(view, directory, workload), *_timed(view, directory, workload)]
+    return Group(*tables) if tables else Text("no finished trial of this workload")
 
 
 def _proofs(view: RunView, directory: RunDirectory, workload: str) -> Iterator[RenderableType]:
-    """Yield, for every single process, the engines that were compared with it."""
-    groups: dict[str, list[Trial]] = {}
+    """Yield, for every reference process, its records beside those of the engines that are compared with it."""
+    trials_by_reference: dict[str, list[Trial]] = {}
     for trial in proof_trials(view.run):
-        if trial.cell.workload == workload and _recorded(directory.proof(trial)):
-            groups.setdefault(reference_trial(view.run, trial).id, []).append(trial)
-    for trials in groups.values():
+        if trial.cell.workload == workload and _ended_well(directory.proof(trial)):
+            trials_by_reference.setdefault(reference_trial(view.run, trial).id, []).append(trial)
+    for trials in trials_by_reference.values():
         reference = directory.proof(reference_trial(view.run, trials[0]))
-        found = {"single process": _proven(reference)} if _recorded(reference) else {}
-        found |= {str(t.cell.engine): _proven(directory.proof(t)) for t in trials}
+        records = {"single process": _proof_records(reference)} if _ended_well(reference) else {}
+        records |= {str(t.cell.engine): _proof_records(directory.proof(t)) for t in trials}
         cell = trials[0].cell
         shape = (
             f"{cell.ranks} rank{'s' if cell.ranks > 1 else ''}, {cell.accumulation} x {cell.micro_batch} samples each"
@@ -53,53 +56,60 @@ def _proofs(view: RunView, directory: RunDirectory, workload: str) -> Iterator[R
             ("norm of the gradient that enters the optimiser", Part.TRAINING, ProofRecords.gradient_norms),
             ("norm of the scaled gradient", Part.GRADIENTS, ProofRecords.gradient_norms),
         ):
-            yield _by_step(f"{workload}, {shape}, fp32: {title}", found, part, read)
+            yield _by_step(f"{workload}, {shape}, fp32: {title}", records, part, read)
         for trial in trials:
             proof = stored_proof(directory, view.run, trial)
             yield Text(f"{trial.cell.engine}: {proof.outcome}: {proof.cause}")
         yield Text()
 
 
-def _recorded(folder: TrialDirectory) -> bool:
+def _ended_well(folder: TrialDirectory) -> bool:
     return folder.finished and folder.result().status is Status.OK
 
 
-def _proven(folder: TrialDirectory) -> ProofRecords:
+def _proof_records(folder: TrialDirectory) -> ProofRecords:
+    """Return the records of a proof trial without its arrays, which losses and gradient norms do not need."""
     return ProofRecords(folder.records(with_arrays=False).ranks[0], {})
 
 
 def _by_step(
-    title: str, found: dict[str, ProofRecords], part: Part, read: Callable[[ProofRecords, str], Array]
+    title: str, records: dict[str, ProofRecords], part: Part, read: Callable[[ProofRecords, str], Array]
 ) -> Group:
-    columns = {name: [f"{value:.8g}" for value in read(proven, part)] for name, proven in found.items()}
+    """Return a table of one quantity: a row a step, a column for the reference process and for each engine."""
+    columns = {name: [f"{value:.8g}" for value in read(record, part)] for name, record in records.items()}
     return _side_by_side(title, "step", [str(step + 1) for step in range(STEPS[part])], columns)
 
 
 def _side_by_side(title: str, corner: str, names: list[str], columns: dict[str, list[str]]) -> Group:
-    """Return a table of named rows and a column an engine; engines whose columns read alike share one, by a letter."""
-    alike: dict[tuple[str, ...], list[str]] = {}
+    """Return a table of named rows with a column for each engine.
+
+    Engines with equal columns share one, which a letter names, and a legend above the table explains the letters.
+    """
+    engines_by_column: dict[tuple[str, ...], list[str]] = {}
     for engine, column in columns.items():
-        alike.setdefault(tuple(column), []).append(engine)
+        engines_by_column.setdefault(tuple(column), []).append(engine)
     table = plain_table()
     table.add_column(corner)
     letters, legend = _letters(), []
-    for engines in alike.values():
-        if len(engines) == 1 and len(alike) <= NAMED_COLUMNS:
+    for engines in engines_by_column.values():
+        if len(engines) == 1 and len(engines_by_column) <= NAMED_COLUMNS:
             table.add_column(engines[0], overflow="fold")
             continue
         letter = next(letters)
         table.add_column(letter, overflow="fold")
         legend.append(Text(f"{letter}: {', '.join(engines)}"))
-    for name, row in zip(names, zip(*alike, strict=True), strict=True):
-        table.add_row(name, *row)
+    for name, values in zip(names, zip(*engines_by_column, strict=True), strict=True):
+        table.add_row(name, *values)
     return Group(Text(title, style="bold"), *legend, table, Text())
 
 
 def _letters() -> Iterator[str]:
+    """Return an endless series of names: A to Z, then A1 to Z1, and so on."""
     return (f"{letter}{number or ''}" for number in count() for letter in ascii_uppercase)
 
 
 def _timed(view: RunView, directory: RunDirectory, workload: str) -> Iterator[RenderableType]:
+    """Yield, for every comparison of a workload, losses and settings of its timed trials in the first block."""
     for comparison in view.comparisons:
         if comparison.definition.workload != workload:
             continue
@@ -107,7 +117,7 @@ def _timed(view: RunView, directory: RunDirectory, workload: str) -> Iterator[Re
         trials = [
             directory.trial(t).records(with_arrays=False)
             for t in view.run.plan
-            if t.block == 0 and t.cell.id in ids and _recorded(directory.trial(t))
+            if t.block == 0 and t.cell.id in ids and _ended_well(directory.trial(t))
         ]
         trials.sort(key=lambda t: ids.index(t.trial.cell.id))
         if trials:
@@ -128,20 +138,21 @@ def _losses(title: str, trials: Sequence[TrialRecords]) -> Group:
 
 
 def _settings(trials: Sequence[TrialRecords]) -> Iterator[RenderableType]:
-    """Yield every setting: those in which engines differ with a column an engine, the others once."""
-    flat = {str(trial.trial.cell.engine): _flat(trial) for trial in trials}
-    names = list(dict.fromkeys(key for column in flat.values() for key in column))
-    rows = {name: [str(column.get(name, "-")) for column in flat.values()] for name in names}
-    differing = [name for name, row in rows.items() if len(set(row)) > 1]
+    """Yield a table of the settings in which engines differ, a column for each engine, and one of all others."""
+    settings = {str(trial.trial.cell.engine): _all_settings(trial) for trial in trials}
+    names = list(dict.fromkeys(name for of_engine in settings.values() for name in of_engine))
+    rows = {name: [str(of_engine.get(name, "-")) for of_engine in settings.values()] for name in names}
+    differing = [name for name, values in rows.items() if len(set(values)) > 1]
     if differing:
-        columns = {engine: [rows[name][i] for name in differing] for i, engine in enumerate(flat)}
+        columns = {engine: [rows[name][i] for name in differing] for i, engine in enumerate(settings)}
         yield _side_by_side("Settings read back from live objects: not alike", "≠ setting", differing, columns)
     alike = [name for name in names if name not in differing]
-    values = {"all engines": [rows[name][0] for name in alike]}
-    yield _side_by_side("Settings read back from live objects: alike", "setting", alike, values)
+    columns = {"all engines": [rows[name][0] for name in alike]}
+    yield _side_by_side("Settings read back from live objects: alike", "setting", alike, columns)
 
 
-def _flat(trial: TrialRecords) -> dict[str, Any]:
+def _all_settings(trial: TrialRecords) -> dict[str, Any]:
+    """Return all settings that rank 0 of job 0 read back, by name, without nesting."""
     rank = trial.ranks[0][0]
     live = rank.live.model_dump(mode="json") if rank.live else {}
     optimiser = {f"optimiser {k}": v for k, v in live.pop("optimiser_settings", {}).items()}

@@ -1,4 +1,4 @@
-"""Tables for the terminal: one a comparison, engines as rows, failures with their cause, then what it all means."""
+"""Tables for the terminal: one a comparison with engines as rows, failures with their cause, and what it all means."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,11 +22,12 @@ from paceline.schema.suite import Comparison
 from paceline.schema.trial import Cell, Status
 
 Format = Callable[[float], str]
+"""Turns a metric's value, in its own unit, into the text of a cell."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One metric as people read it."""
+    """One metric as a column of a table."""
 
     title: str
     metric: str
@@ -72,27 +73,26 @@ ACCURACY = (Column("test\naccuracy", "test_accuracy", _share),)
 
 
 def plain_table() -> Table:
-    """Return an empty table in the house style: no vertical lines, two blanks between columns, 80 columns suffice."""
+    """Return an empty table in the style of all tables: no vertical lines, narrow enough for 80 columns."""
     return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def comparison_table(view: RunView, comparison: ComparisonView) -> RenderableType:
-    """Return the table of one comparison, with its failures below it."""
-    wanted = comparison.definition
-    columns = _columns(wanted)
+    """Return the table of one comparison, with its failures and flags below it."""
+    columns = _columns(comparison.definition)
     table = plain_table()
     table.add_column("engine", no_wrap=True)
     for column in columns:
         table.add_column(column.title, justify="right", overflow="fold")
     table.add_column("same\nwork", overflow="fold")
     table.add_column("same\ncond.", overflow="fold")
-    several = any(row.planned > 1 for row in comparison.rows)
-    if several:
+    several_trials = any(row.planned > 1 for row in comparison.rows)
+    if several_trials:
         table.add_column("trials", justify="right")
     for row in comparison.rows:
         texts = [str(row.cell.engine), *_figures(row, columns)]
         texts += [_work(view.work[row.cell.id]), view.conditions[row.cell.id].outcome]
-        if several:
+        if several_trials:
             texts.append(f"{row.ok}/{row.planned}")
         table.add_row(*texts)
     return Group(Text(_title(view, comparison), style="bold"), table, *map(prose, _below(view, comparison)), Text())
@@ -104,36 +104,38 @@ def prose(text: Text) -> RenderableType:
 
 
 def _work(work: SameWork) -> str:
+    """Return the outcome, and for equal work the largest relative difference, such as ``equal 3e-7``."""
     if work.outcome is WorkOutcome.EQUAL and work.max_relative_difference is not None:
         return f"equal {work.max_relative_difference:.0e}".replace("e-0", "e-").removesuffix(" 0e+00")
     return work.outcome
 
 
-def _columns(comparison: Comparison) -> tuple[Column, ...]:
-    if comparison.evaluate:
+def _columns(definition: Comparison) -> tuple[Column, ...]:
+    if definition.evaluate:
         return ACCURACY
-    return MANY_JOBS if comparison.load.many else ONE_JOB
+    return MANY_JOBS if definition.load.many else ONE_JOB
 
 
 def _title(view: RunView, comparison: ComparisonView) -> str:
-    wanted = comparison.definition
+    definition = comparison.definition
     if not comparison.rows:
-        return wanted.category.heading
+        return definition.category.heading
     cell = comparison.rows[0].cell
     ranks = f"{cell.ranks} rank{'s' if cell.ranks > 1 else ''}"
     load = f"{cell.load.jobs} jobs {cell.load.arrival}, {ranks} each" if cell.load.many else ranks
     shipped = (
         " · AS SHIPPED: every engine with its own defaults" if view.run.conditions.policy is Policy.AS_SHIPPED else ""
     )
-    title = f": {wanted.title}" if wanted.title else ""
+    title = f": {definition.title}" if definition.title else ""
     return (
-        f"{wanted.category.heading}{shipped}{title}\n"
+        f"{definition.category.heading}{shipped}{title}\n"
         f"{cell.workload} ({cell.tier} tier, data: {cell.data}, {cell.dataset}), {load}, "
         f"global batch {cell.global_batch}, {cell.recipe}, {cell.steps} timed steps after {1 + cell.warm_up_steps}"
     )
 
 
 def _figures(row: CellSummary, columns: tuple[Column, ...]) -> Iterator[str]:
+    """Yield the cells of a row's metrics; where the row has none, its status stands in the first cell."""
     if row.status is None:
         yield from ("not run" if i == 0 else "" for i in range(len(columns)))
         return
@@ -145,19 +147,21 @@ def _figures(row: CellSummary, columns: tuple[Column, ...]) -> Iterator[str]:
             yield _figure(spread, column.format)
 
 
-def _figure(spread: Spread | None, form: Format) -> str:
+def _figure(spread: Spread | None, format_value: Format) -> str:
+    """Return the median, and below it the range where there are several trials."""
     if spread is None or spread.median is None or spread.min is None or spread.max is None:
         return "-"
     if spread.n == 1:
-        return form(spread.median)
-    return f"{form(spread.median)}\n{form(spread.min)}..{form(spread.max)}"
+        return format_value(spread.median)
+    return f"{format_value(spread.median)}\n{format_value(spread.min)}..{format_value(spread.max)}"
 
 
 def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
-    placed = _by_message(
+    """Yield the lines below a table: schedulers, layouts, failures, other work and conditions, blocks, flags."""
+    schedulers = _by_message(
         (str(row.cell.engine), f"placed by {row.scheduler}") for row in comparison.rows if row.scheduler
     )
-    yield from (Text(f"{', '.join(engines)}: {message}") for message, engines in placed.items())
+    yield from (Text(f"{', '.join(engines)}: {message}") for message, engines in schedulers.items())
     layout = comparison.rows[0].cell.layout if comparison.rows else None
     other_layouts = _by_message(
         (str(row.cell.engine), _layout(row.cell)) for row in comparison.rows if row.cell.layout != layout
@@ -173,10 +177,10 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
         conditions = view.conditions[row.cell.id]
         if conditions.outcome is ConditionsOutcome.DIFFERENT:
             yield Text(f"{engine}: other conditions: {'; '.join(conditions.differences)}", style="red")
-    told = {note.partition(":")[0] for row in comparison.rows for note in view.conditions[row.cell.id].notes}
-    if told:
+    soft_items = {note.partition(":")[0] for row in comparison.rows for note in view.conditions[row.cell.id].notes}
+    if soft_items:
         yield Text(
-            f"Not alike, but no bar to comparing: {', '.join(sorted(told))} "
+            f"Not alike, but no bar to comparing: {', '.join(sorted(soft_items))} "
             f"(paceline show --proof {comparison.definition.workload})",
             style="dim",
         )
@@ -185,8 +189,8 @@ def _below(view: RunView, comparison: ComparisonView) -> Iterator[Text]:
             yield Text(f"block {block + 1} does not count: {'; '.join(reasons)}", style="yellow")
     flags = _by_message((str(row.cell.engine), text) for row in comparison.rows for text in row.flags.values())
     for text, engines in flags.items():
-        who = "all engines" if len(engines) == len(comparison.rows) > 1 else ", ".join(engines)
-        yield Text(f"{who}: {text}", style="dim")
+        names = "all engines" if len(engines) == len(comparison.rows) > 1 else ", ".join(engines)
+        yield Text(f"{names}: {text}", style="dim")
 
 
 def _layout(cell: Cell) -> str:
@@ -195,12 +199,12 @@ def _layout(cell: Cell) -> str:
     return f"{ranks} rank{'s' if ranks > 1 else ''} with {cores} core{'s' if cores > 1 else ''}{each}"
 
 
-def _by_message(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the engines that each message is about, in order."""
-    found: dict[str, list[str]] = {}
-    for engine, message in said:
-        found.setdefault(message, []).append(engine)
-    return found
+def _by_message(messages: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the engines to which each message applies, in order, from pairs of an engine and a message."""
+    engines_by_message: dict[str, list[str]] = {}
+    for engine, message in messages:
+        engines_by_message.setdefault(message, []).append(engine)
+    return engines_by_message
 
 
 def meaning(view: RunView) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The table of ``compare``."""
+"""The table of ``paceline compare``."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ DESCRIPTIVE = (
 
 
 def two_runs_table(rows: Sequence[Compared], differences: dict[str, tuple[str, str]]) -> Group:
-    """Return one row a cell that both runs have, and above them the differences that were allowed."""
+    """Return a table with a row for each cell that both runs have, and above it the differences that were allowed."""
     allowed = [Text(f"differ in {key}: {one} / {other}", style="yellow") for key, (one, other) in differences.items()]
     table = plain_table()
     for title in ("category", "workload", "engine", "metric"):
@@ -32,6 +32,7 @@ def two_runs_table(rows: Sequence[Compared], differences: dict[str, tuple[str, s
 
 
 def _side(side: Side) -> str:
+    """Return the median, and below it the range and the number of trials where there are several."""
     if side.median is None:
         return "-"
     if side.trials == 1 or side.min is None or side.max is None:

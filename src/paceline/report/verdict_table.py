@@ -1,4 +1,4 @@
-"""The verdicts of a comparison as people read them, below its table."""
+"""The table of a comparison's verdicts, which stands below the table of its metrics."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ STYLES = {Word.FASTER: "green", Word.SLOWER: "red", Word.EQUIVALENT: "cyan"}
 
 
 def verdict_table(view: RunView, index: int) -> Iterator[RenderableType]:
-    """Yield the verdicts of one comparison; nothing before there are blocks enough for any."""
+    """Yield the verdicts of one comparison; nothing where every pair has too few blocks."""
     pairs = view.verdicts.get(index, [])
     if not any(pair.verdict.blocks >= FIRST_LOOK for pair in pairs):
         return
@@ -65,7 +65,7 @@ def _spread(pair: EngineVerdict) -> str:
 
 
 def _missing(view: RunView, index: int, pair: EngineVerdict) -> str:
-    """Return what would decide an undecided pair."""
+    """Return how many more blocks would probably decide an undecided pair, in words; empty for a decided one."""
     if pair.verdict.word not in (Word.INCONCLUSIVE, Word.INSUFFICIENT):
         return ""
     if pair.blocks_needed is None:

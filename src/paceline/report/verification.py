@@ -1,4 +1,4 @@
-"""Deriving every printed number again from the raw records, and saying where it disagrees with what is stored."""
+"""Derives every printed number again from the raw records, and reports where it disagrees with the stored one."""
 
 from collections.abc import Iterator
 
@@ -19,24 +19,25 @@ from paceline.store.run_directory import RunDirectory
 
 
 class Verification(Model):
-    """What was checked and what disagrees."""
+    """How much was derived again, and what disagrees."""
 
     trials: int
     proofs: int
     numbers: int
     disagreements: list[str]
+    """Each in words, with the trial; empty where all agree."""
 
 
 def verify_run(directory: RunDirectory) -> Verification:
-    """Derive results, job times and the whole document again from ranks' events and step boundaries."""
+    """Derive results, job times, proofs and the whole document again from the ranks' events and step boundaries."""
     run = directory.run()
     stored: dict[str, Result] = {}
     derived: dict[str, Result] = {}
-    found: list[str] = []
+    disagreements: list[str] = []
     try:
         stored = stored_results(directory, run)
     except RecordError as error:
-        found.append(str(error))
+        disagreements.append(str(error))
     for trial in run.plan:
         if trial.id not in stored:
             continue
@@ -44,24 +45,26 @@ def verify_run(directory: RunDirectory) -> Verification:
             records = directory.trial(trial).records()
             derived[trial.id] = derive(records)
         except RecordError as error:
-            found.append(f"{trial.id}: {error}")
+            disagreements.append(f"{trial.id}: {error}")
             continue
-        found += [
-            f"{trial.id}: {text}" for text in _disagreements(run, trial, records, stored[trial.id], derived[trial.id])
+        disagreements += [
+            f"{trial.id}: {text}"
+            for text in _trial_disagreements(run, trial, records, stored[trial.id], derived[trial.id])
         ]
-    proven = [trial for trial in proof_trials(run) if directory.proof(trial).has_proof]
-    for trial in proven:
-        found += [f"{trial.id}: {text}" for text in _proof_disagreements(directory, run, trial)]
-    if not found and document(view_run(directory, stored)) != document(
-        view_run(directory, derived, _proof_derived_again)
-    ):
-        found.append("the document of the stored results is not that of the derived ones")
+    proofs = [trial for trial in proof_trials(run) if directory.proof(trial).has_proof]
+    for trial in proofs:
+        disagreements += [f"{trial.id}: {text}" for text in _proof_disagreements(directory, run, trial)]
+    if not disagreements:
+        stored_document = document(view_run(directory, stored))
+        derived_document = document(view_run(directory, derived, _proof_derived_again))
+        if stored_document != derived_document:
+            disagreements.append("the document of the stored results is not that of the derived ones")
     numbers = sum(m.value is not None for result in stored.values() for m in result.measures.values())
-    return Verification(trials=len(stored), proofs=len(proven), numbers=numbers, disagreements=found)
+    return Verification(trials=len(stored), proofs=len(proofs), numbers=numbers, disagreements=disagreements)
 
 
 def _proof_derived_again(directory: RunDirectory, run: Run, trial: Trial) -> Proof:
-    """Derive a proof's outcome again; a proof that has none stays without."""
+    """Derive a proof's outcome again; a proof without a stored outcome stays ``unproven``."""
     return (
         derived_proof(directory, run, trial)
         if directory.proof(trial).has_proof
@@ -76,12 +79,14 @@ def _proof_disagreements(directory: RunDirectory, run: Run, trial: Trial) -> Ite
         yield str(error)
         return
     for name in Proof.model_fields:
-        said, given = getattr(stored, name), getattr(derived, name)
-        if said != given:
-            yield f"{name} is {said!r} in proof.json, the records give {given!r}"
+        old, new = getattr(stored, name), getattr(derived, name)
+        if old != new:
+            yield f"{name} is {old!r} in proof.json, the records give {new!r}"
 
 
-def _disagreements(run: Run, trial: Trial, records: TrialRecords, stored: Result, derived: Result) -> Iterator[str]:
+def _trial_disagreements(
+    run: Run, trial: Trial, records: TrialRecords, stored: Result, derived: Result
+) -> Iterator[str]:
     if records.trial != trial:
         yield "trial.json is not the trial that run.json planned"
     for job in records.jobs:
@@ -94,8 +99,8 @@ def _disagreements(run: Run, trial: Trial, records: TrialRecords, stored: Result
     for name in dict.fromkeys((*stored.measures, *derived.measures)):
         old, new = stored.measures.get(name), derived.measures.get(name)
         if old != new:
-            said, given = (m.value if m else "absent" for m in (old, new))
-            yield f"{name} is {said} in result.json, the records give {given}"
+            old_value, new_value = (m.value if m else "absent" for m in (old, new))
+            yield f"{name} is {old_value} in result.json, the records give {new_value}"
     for name in ("status", "cause", "phases", "flags", "scheduler", "trial_id"):
         if getattr(stored, name) != getattr(derived, name):
             yield f"{name} is {getattr(stored, name)!r} in result.json, the records give {getattr(derived, name)!r}"

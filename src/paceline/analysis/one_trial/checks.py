@@ -1,4 +1,4 @@
-"""What must hold before a trial's figures may be believed; a broken check makes the trial ``invalid``."""
+"""Checks that must hold before a trial's figures may be believed; a broken check makes the trial ``invalid``."""
 
 import math
 from collections.abc import Iterator
@@ -11,13 +11,15 @@ from paceline.schema.trial import Cell, Status
 from paceline.schema.trial_records import TrialRecords
 
 UNEXPLAINED_SHARE = 0.02
-"""Of a window that no step of the busiest rank accounts for: more means that steps end before their work does."""
+"""Largest share of a window that the steps of the busiest rank may leave unexplained. Where more is missing, the clock
+of a step was read before the device had finished its work."""
 UNEXPLAINED_FLOOR_NS = 50_000_000
-"""Two barriers and a few clock reads, with a rank put off the core meanwhile. An asynchronous clock misses far more."""
+"""Unexplained time that every window may have: two barriers and a few clock reads, with a rank taken off its core
+meanwhile. A clock that does not wait for the device misses far more."""
 
 
 def divergence(records: TrialRecords) -> str | None:
-    """Return where a loss first was not finite, or None."""
+    """Return where the first loss that is not finite was recorded, in words, or None."""
     for job_id, ranks in records.ranks.items():
         for rank in ranks:
             for step, loss in enumerate(rank.losses):
@@ -29,15 +31,15 @@ def divergence(records: TrialRecords) -> str | None:
 def broken(records: TrialRecords) -> list[str]:
     """Return every check that does not hold, in words; empty for a trial that may be believed."""
     cell = records.trial.cell
-    found: list[str] = []
+    violations: list[str] = []
     for job in records.jobs:
         if job.status is Status.OK:
-            found += [f"job {job.job_id}: {text}" for text in _broken_job(records, job.job_id)]
+            violations += [f"job {job.job_id}: {text}" for text in _broken_job(records, job.job_id)]
     conditions = records.trial.conditions
     pinned = conditions.policy is Policy.NORMALISED and conditions.pin_ranks
     if pinned and not cell.oversubscribe and cell.tier == "cpu":
-        found += _shared_cores(records)
-    return found
+        violations += _shared_cores(records)
+    return violations
 
 
 def _broken_job(records: TrialRecords, job_id: int) -> Iterator[str]:
@@ -62,8 +64,8 @@ def _broken_rank(cell: Cell, rank: RankRecord) -> Iterator[str]:
     if rank.done_ns is None or rank.live is None or rank.conditions is None or rank.samples is None:
         yield "its record ends before the rank was done"
         return
-    asked = {"world_size": cell.ranks, "micro_batch": cell.micro_batch, "accumulation": cell.accumulation}
-    for name, value in asked.items():
+    requested = {"world_size": cell.ranks, "micro_batch": cell.micro_batch, "accumulation": cell.accumulation}
+    for name, value in requested.items():
         live = getattr(rank.live, name)
         if live != value:
             yield f"{name} is {live}, {value} was asked for"
@@ -84,7 +86,7 @@ def _broken_counts(cell: Cell, ranks: list[RankRecord]) -> Iterator[str]:
 
 
 def _broken_clock(records: TrialRecords, job_id: int) -> Iterator[str]:
-    """The busiest rank's steps must fill the window; a straggler makes only its peers wait."""
+    """Check that the steps of the busiest rank fill the window; a straggler makes only its peers wait."""
     cell, ranks = records.trial.cell, records.ranks[job_id]
     window = window_ns(ranks)
     first = 1 + cell.warm_up_steps
@@ -98,14 +100,14 @@ def _broken_clock(records: TrialRecords, job_id: int) -> Iterator[str]:
 
 
 def _shared_cores(records: TrialRecords) -> list[str]:
-    """No two ranks may have trained on the same core at the same time."""
-    spans = [
+    """Return the first pair of ranks that trained on the same core at the same time, in words."""
+    ranks_with_window = [
         (job_id, rank, set(rank.cores))
         for job_id, ranks in records.ranks.items()
         for rank in ranks
         if rank.cores and rank.window_start_ns and rank.window_end_ns
     ]
-    for (job_a, a, cores_a), (job_b, b, cores_b) in combinations(spans, 2):
+    for (job_a, a, cores_a), (job_b, b, cores_b) in combinations(ranks_with_window, 2):
         overlap = max(a.window_start_ns or 0, b.window_start_ns or 0) < min(a.window_end_ns or 0, b.window_end_ns or 0)
         if overlap and cores_a & cores_b:
             return [

@@ -1,4 +1,4 @@
-"""From raw records to the result of a trial. ``run`` and ``verify`` both call this, and nothing else."""
+"""From raw records to the result of a trial: the one function that both ``run`` and ``verify`` call."""
 
 from paceline.analysis.one_trial import checks, metrics
 from paceline.analysis.one_trial.flags import flags
@@ -10,7 +10,7 @@ from paceline.schema.trial_records import TrialRecords
 
 
 def derive(records: TrialRecords) -> Result:
-    """Return status, cause, metrics and flags of a trial."""
+    """Return status, cause, metrics, phases and flags of a trial; ``invalid`` where records contradict each other."""
     try:
         return _derive(records, *_status(records))
     except (ValueError, TypeError, KeyError) as error:
@@ -39,7 +39,7 @@ def _derive(records: TrialRecords, status: Status, cause: str | None) -> Result:
 
 
 def _status(records: TrialRecords) -> tuple[Status, str | None]:
-    """Return what the conductor saw, else the first failed job, else what the harness's own checks say."""
+    """Return the status of the first that failed: the trial as the conductor saw it, a job, a check of the records."""
     if records.ending.status is not Status.OK:
         return records.ending.status, records.ending.cause
     if len(records.jobs) != records.trial.cell.load.jobs:
@@ -53,19 +53,19 @@ def _status(records: TrialRecords) -> tuple[Status, str | None]:
             Status.FAILED,
             f"{len(failed)} of {len(records.jobs)} jobs did not finish; job {failed[0].job_id}: {cause}",
         )
-    return _checked(records) if records.trial.proof is None else _proven(records)
+    return _timed_status(records) if records.trial.proof is None else _proof_status(records)
 
 
-def _proven(records: TrialRecords) -> tuple[Status, str | None]:
-    """Return whether every rank of a proof trial wrote all of its parts; what they say is judged elsewhere."""
+def _proof_status(records: TrialRecords) -> tuple[Status, str | None]:
+    """Return whether every rank of a proof trial wrote all of its parts; ``proof_outcome`` compares the parts."""
     ranks = records.ranks[0]
     if len(ranks) != records.trial.cell.ranks or any(rank.done_ns is None for rank in ranks):
         return Status.INVALID, "a rank's record of the proof ends before it was done"
     return Status.OK, None
 
 
-def _checked(records: TrialRecords) -> tuple[Status, str | None]:
-    """Return what the harness's own checks say of a trial that ended well."""
+def _timed_status(records: TrialRecords) -> tuple[Status, str | None]:
+    """Return the status of a timed trial that ended well: its losses must be finite and all checks must hold."""
     if diverged := checks.divergence(records):
         return Status.DIVERGED, diverged
     if broken := checks.broken(records):

@@ -1,10 +1,11 @@
-"""What else ran while a trial was timed, and the rules by which that takes its block out of a comparison.
+"""What else ran while a trial was timed, and when it takes the trial's block out of a comparison.
 
-The rules were fixed before any outcome was seen: more than ``STEAL_LIMIT`` of our cores' time taken by the hypervisor,
-more than ``OUTSIDE_LIMIT`` of it used by processes outside the trial, or any throttling (docs/method.md, "Blocks that
-do not count"). Two instruments feed them: around the window of a single job its leading rank reads ``/proc/stat`` less
-the trial's own processes, and around many jobs, which have no window in common, the conductor looks at the outside
-processes themselves.
+A block does not count when the hypervisor took more than ``STEAL_LIMIT`` of the time of a trial's cores, when processes
+outside the trial used more than ``OUTSIDE_LIMIT``, or when a core was throttled. These limits were fixed before any
+outcome was seen (docs/method.md, "Blocks that do not count").
+
+There are two sources. For a single job its leading rank reads ``/proc/stat`` at both ends of the window and subtracts
+the trial's own processes. Many jobs have no window in common, so the conductor reads the outside processes themselves.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,11 @@ from paceline.schema.records import BackgroundLoad, RankRecord
 from paceline.schema.trial_records import TrialRecords
 
 STEAL_LIMIT = 0.05
+"""Largest share of core time that the hypervisor may take from a trial."""
 OUTSIDE_LIMIT = 0.10
+"""Largest share of core time that processes outside a trial may use."""
 SHORTEST_S = 0.5
-"""The kernel counts in hundredths of a second: of a shorter window it says nothing."""
+"""Shortest window that is judged. The kernel counts in hundredths of a second, too coarse for shorter ones."""
 
 
 class Disturbance(Model):
@@ -26,12 +29,13 @@ class Disturbance(Model):
     outside_share: float | None
     """Share of core time used by processes outside the trial."""
     throttled: int | None = None
-    """How often the cores were slowed down for heat, where the machine tells."""
+    """How often the cores were slowed down for heat; null where the machine does not count it."""
     reason: str | None = None
+    """Why the shares are unknown."""
 
     @property
     def beyond_limits(self) -> list[str]:
-        """Why the trial's block does not count; empty for an undisturbed trial."""
+        """Limits that were exceeded, in words, so that the trial's block does not count; empty if undisturbed."""
         texts = []
         if self.steal_share is not None and self.steal_share > STEAL_LIMIT:
             texts.append(f"the hypervisor took {self.steal_share:.0%} of the window (limit {STEAL_LIMIT:.0%})")
@@ -43,15 +47,15 @@ class Disturbance(Model):
 
 
 def disturbance(records: TrialRecords) -> Disturbance:
-    """Return what the leader of a single job saw around its window, or the conductor around many jobs."""
-    of_load = disturbance_of_load(records.load.surroundings)
+    """Return the disturbance of a trial's window, or of its whole load where it has many jobs."""
+    whole_load = disturbance_of_load(records.load.surroundings)
     if records.trial.cell.load.many:
-        return of_load
-    return disturbance_of_window(records.ranks.get(0, [])).model_copy(update={"throttled": of_load.throttled})
+        return whole_load
+    return disturbance_of_window(records.ranks.get(0, [])).model_copy(update={"throttled": whole_load.throttled})
 
 
 def disturbance_of_load(background: BackgroundLoad | None) -> Disturbance:
-    """Return what the conductor saw from before the first job until after the last."""
+    """Return the disturbance that the conductor read from before the first job until after the last."""
     if background is None:
         return Disturbance(steal_share=None, outside_share=None, reason="the conductor did not record it")
     capacity_s = background.seconds * len(background.cores)
@@ -63,7 +67,7 @@ def disturbance_of_load(background: BackgroundLoad | None) -> Disturbance:
 
 
 def disturbance_of_window(ranks: Sequence[RankRecord]) -> Disturbance:
-    """Return what the leader of a single job saw around its window."""
+    """Return the disturbance that the leading rank of a single job read at both ends of its window."""
     leader = next((rank for rank in ranks if len(rank.activity) == 2 and rank.activity[0].trees_s is not None), None)
     if leader is None:
         return Disturbance(steal_share=None, outside_share=None, reason="no rank read it around its window")

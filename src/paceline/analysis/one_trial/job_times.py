@@ -1,4 +1,4 @@
-"""Times of a job that its ranks tell: the same function fills jobs.jsonl and lets ``verify`` fill it again."""
+"""Times of a job, from the records of its ranks: they are written to jobs.jsonl and derived again by ``verify``."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from paceline.schema.records import Phase, RankRecord
 
 
 class RankTimes(Model):
-    """When a job as a whole started, was ready, ended its first and its last step; null where a rank never did."""
+    """When a job as a whole started, was ready, ended its first and its last step; null where a rank did not."""
 
     started_ns: int | None
     ready_ns: int | None

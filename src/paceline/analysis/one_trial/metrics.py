@@ -1,4 +1,7 @@
-"""From the raw records of one trial to its metrics (docs/method.md). Nothing is derived from configuration."""
+"""From the raw records of one trial to its metrics (docs/method.md, "Time and samples").
+
+Samples and times are those that ranks recorded, never those that were configured.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +19,7 @@ Measures = dict[str, Measure]
 
 
 def measure(name: str, value: float | None, reason: str | None = None) -> Measure:
-    """Return a value with its unit and direction; null needs a reason."""
+    """Return a value with its unit and direction. Null needs a reason; an infinite value becomes null with a reason."""
     metric = METRICS[name]
     if value is not None and not math.isfinite(value):
         value, reason = None, reason or "infinite: a failed job counts as never done"
@@ -26,14 +29,14 @@ def measure(name: str, value: float | None, reason: str | None = None) -> Measur
 
 def names_for(cell: Cell) -> list[str]:
     """Return the metrics that are defined for a cell's load."""
-    wanted = "many" if cell.load.many else "one"
+    load = "many" if cell.load.many else "one"
     return [
-        m.name for m in METRICS.values() if m.loads in (wanted, "both") and (m.name != "test_accuracy" or cell.evaluate)
+        m.name for m in METRICS.values() if m.loads in (load, "both") and (m.name != "test_accuracy" or cell.evaluate)
     ]
 
 
 def unmeasured(cell: Cell, reason: str) -> Measures:
-    """Return every metric of the cell as null, for a trial that cannot give any."""
+    """Return every metric of the cell as null, for a trial without figures."""
     return {name: measure(name, None, reason) for name in names_for(cell)}
 
 
@@ -47,7 +50,7 @@ def one_job(records: TrialRecords) -> Measures:
     samples = counted_samples(ranks, first_step=1 + cell.warm_up_steps)
     steps_s = step_durations_s(bounds, cell)
     throughput = samples / window_s
-    tree = [m.tree_pss_bytes for r in ranks for m in r.memory if m.tree_pss_bytes is not None]
+    job_pss_bytes = [m.tree_pss_bytes for r in ranks for m in r.memory if m.tree_pss_bytes is not None]
     result = {
         "samples_per_s": measure("samples_per_s", throughput),
         "samples_per_s_per_rank": measure("samples_per_s_per_rank", throughput / len(ranks)),
@@ -57,7 +60,9 @@ def one_job(records: TrialRecords) -> Measures:
         "startup_s": measure(
             "startup_s", _difference_s(job.ready_ns, records.load.started_ns), "the job was never ready"
         ),
-        "peak_pss_bytes": measure("peak_pss_bytes", float(max(tree)) if tree else None, "no phase edge was sampled"),
+        "peak_pss_bytes": measure(
+            "peak_pss_bytes", float(max(job_pss_bytes)) if job_pss_bytes else None, "no phase edge was sampled"
+        ),
         "data_wait_share": measure(
             "data_wait_share", max(r.data_wait_ns or 0 for r in ranks) / max(1, window_ns(ranks))
         ),
@@ -67,7 +72,7 @@ def one_job(records: TrialRecords) -> Measures:
 
 
 def many_jobs(records: TrialRecords) -> Measures:
-    """Return the metrics of a trial with several jobs; failed ones count as never done."""
+    """Return the metrics of a trial with several jobs; a failed job counts as never done."""
     cell, load = records.trial.cell, records.load
     if load.accepting_ns is None:
         return unmeasured(cell, "the launcher was never ready to accept jobs")
@@ -92,12 +97,12 @@ def many_jobs(records: TrialRecords) -> Measures:
 
 
 def window_ns(ranks: Sequence[RankRecord]) -> int:
-    """Return the trial's time: the largest window of any rank, never a sum of per-step maxima."""
+    """Return the trial's time in nanoseconds: the largest window of any rank, never a sum of per-step maxima."""
     return max(r.window_end_ns - r.window_start_ns for r in ranks if r.window_end_ns and r.window_start_ns)
 
 
 def counted_samples(ranks: Iterable[RankRecord], first_step: int) -> int:
-    """Return samples of applied steps over all ranks from a step on, padding left out."""
+    """Return the samples of all ranks in applied steps from ``first_step`` on, without padding."""
     total = 0
     for rank in ranks:
         if rank.samples is None:
@@ -108,7 +113,10 @@ def counted_samples(ranks: Iterable[RankRecord], first_step: int) -> int:
 
 
 def step_durations_s(bounds: Sequence[NDArray[np.int64]], cell: Cell) -> NDArray[np.float64]:
-    """Return the durations of the window's steps, shape (steps,): a step ends when the last rank has ended it."""
+    """Return the durations of the window's steps in seconds, shape (steps,): a step ends when its last rank ends it.
+
+    ``bounds``: start and end of every step of each rank, shape (total steps, 2), nanoseconds.
+    """
     first = 1 + cell.warm_up_steps
     ends = np.max([b[first:, 1] for b in bounds], axis=0)
     start = min(int(b[first, 0]) for b in bounds)
@@ -117,7 +125,10 @@ def step_durations_s(bounds: Sequence[NDArray[np.int64]], cell: Cell) -> NDArray
 
 
 def utilisation(cell: Cell, samples: int, window_s: float) -> Measure:
-    """Return model FLOPs utilisation; null without a peak for exactly this device: there is no fallback."""
+    """Return model FLOPs utilisation (docs/method.md, "FLOPs and utilisation").
+
+    Null where no peak has been measured on this very device: a peak of another device is no fallback.
+    """
     name = "model_flops_utilisation"
     flops = cell.flops_per_sample_training
     if flops is None:
@@ -130,7 +141,10 @@ def utilisation(cell: Cell, samples: int, window_s: float) -> Measure:
 
 
 def quantile_with_failures(values: Sequence[float], q: float) -> float:
-    """Return a quantile of completion times in which failed jobs are infinite (no interpolation towards infinity)."""
+    """Return a quantile of completion times, where failed jobs are infinite.
+
+    With failures the next higher value is taken, because interpolation between a finite and an infinite time is none.
+    """
     method = "linear" if all(math.isfinite(v) for v in values) else "higher"
     return float(np.quantile(np.asarray(values), q, method=method))  # type: ignore[call-overload]
 

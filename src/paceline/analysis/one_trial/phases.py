@@ -11,7 +11,7 @@ _NS = 1e-9
 
 
 def phase_durations(records: TrialRecords) -> list[PhaseDuration]:
-    """Return the seconds of each phase: the slowest rank of a job, the median over finished jobs of a load."""
+    """Return the seconds of each phase: of a job's slowest rank, then the median over the finished jobs of a load."""
     jobs = [_job_phases(job, records.ranks[job.job_id]) for job in records.jobs if job.status is Status.OK]
     return [_over_jobs(name, [phases[name] for phases in jobs]) for name in Phase] if jobs else []
 
@@ -30,11 +30,12 @@ def _first_reason(durations: list[PhaseDuration]) -> str:
 
 
 def _job_phases(job: JobRecord, ranks: Sequence[RankRecord]) -> dict[Phase, PhaseDuration]:
-    found = {name: _slowest_rank(name, ranks) for name in Phase}
-    found[Phase.LAUNCH] = _between(Phase.LAUNCH, job.submitted_ns, job.started_ns)
-    done = max((r.done_ns for r in ranks if r.done_ns), default=None)
-    found[Phase.TEARDOWN] = _between(Phase.TEARDOWN, done, job.released_ns)
-    return found
+    """Return all phases of a job. Launch and teardown have one end outside the ranks, in the job's record."""
+    phases = {name: _slowest_rank(name, ranks) for name in Phase}
+    phases[Phase.LAUNCH] = _between(Phase.LAUNCH, job.submitted_ns, job.started_ns)
+    done_ns = max((r.done_ns for r in ranks if r.done_ns), default=None)
+    phases[Phase.TEARDOWN] = _between(Phase.TEARDOWN, done_ns, job.released_ns)
+    return phases
 
 
 def _between(name: Phase, start_ns: int | None, end_ns: int | None) -> PhaseDuration:

@@ -1,4 +1,4 @@
-"""Where warm-up ends: change points of batched medians (docs/method.md, "Warm-up")."""
+"""Where warm-up ends, found by change points in the medians of batches of steps (docs/method.md, "Warm-up")."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,15 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 BATCH = 5
+"""Consecutive steps of which one median is taken."""
 MIN_SEGMENT = 3
+"""Fewest medians in a segment between two change points."""
 PENALTY = 6.0
-"""Times ln(number of batches)."""
+"""Penalty of one more change point, as a multiple of ln(number of medians)."""
 SAME_LEVEL = 0.02
-"""Segments within 2 % of the last one count as the same level."""
+"""Largest relative distance from the last segment at which another segment counts as the same level."""
 NOISE_SPAN = 3.0
-"""Single steps belong to the level within 2 % or this many robust standard deviations, whichever is wider."""
+"""Robust standard deviations from the steady level within which a single step belongs to it, where that is wider than
+``SAME_LEVEL``."""
 SMALLEST_SCALE = 1e-3
-"""Of ln(step time): a series without noise would otherwise be scaled by zero."""
+"""Smallest noise of ln(step time) by which a series is scaled: one without noise would otherwise be divided by zero."""
 MIN_STEPS = BATCH * MIN_SEGMENT * 2
 """Fewer steps cannot hold two segments."""
 
@@ -24,7 +27,7 @@ Shape = Literal["flat", "warm-up", "slow-down", "unsteady", "too short"]
 
 @dataclass(frozen=True)
 class WarmUp:
-    """Steps before the steady level (the first one included), and what kind of series it is."""
+    """How many steps come before the steady level (the very first step included), and the shape of the series."""
 
     steps: int
     steady_median_s: float
@@ -32,11 +35,12 @@ class WarmUp:
 
 
 def detect(durations_s: NDArray[np.float64]) -> WarmUp:
-    """Find the last level of a series of step times, shape (steps,), seconds.
+    """Return the steady level at the end of a series of step times, shape (steps,), seconds.
 
-    y = ln(step); medians of consecutive fives, scaled by the MAD of their differences; PELT (Killick et al. 2012)
-    with squared-error cost; the last segment extends back over segments within 2 %, then over single steps that the
-    steady steps' own noise explains (segments of three fives would otherwise cut 15 steps where 3 were slow).
+    y = ln(step time). Change points are found by PELT (Killick et al. 2012) with squared-error cost, in the medians of
+    ``BATCH`` consecutive y, scaled by the MAD of their differences. The last segment is the steady level. It extends
+    back over segments at the same level, and then over single steps within the noise of the steady steps: segments of
+    three medians would otherwise cut off 15 steps where 3 were slow.
     """
     level = float(np.median(durations_s))
     if len(durations_s) < MIN_STEPS:
@@ -52,7 +56,7 @@ def detect(durations_s: NDArray[np.float64]) -> WarmUp:
     start = offset + segments[first][0] * BATCH
     steady = float(np.median(y[start:]))
     tolerance = max(float(np.log1p(SAME_LEVEL)), NOISE_SPAN * 1.4826 * float(np.median(np.abs(y[start:] - steady))))
-    while start < len(y) - 1 and abs(y[start] - steady) > tolerance:  # a median of five can hide two slow steps
+    while start < len(y) - 1 and abs(y[start] - steady) > tolerance:  # the median of five can hide two slow steps
         start += 1
     while start > 0 and abs(y[start - 1] - steady) <= tolerance:
         start -= 1
@@ -60,7 +64,8 @@ def detect(durations_s: NDArray[np.float64]) -> WarmUp:
 
 
 def _segments(medians: NDArray[np.float64]) -> list[tuple[int, int]]:
-    import ruptures  # half a second, of which only finished trials have need
+    """Return first index and end of each segment between change points."""
+    import ruptures  # takes half a second, and only finished trials need it
 
     spread = np.median(np.abs(np.diff(medians) - np.median(np.diff(medians)))) * 1.4826
     scaled = medians / max(float(spread), SMALLEST_SCALE)

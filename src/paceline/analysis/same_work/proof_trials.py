@@ -1,7 +1,7 @@
 """Which trials prove the work of a run's engines: one proof for each engine, workload, number of ranks and precision.
 
-One proof serves all loads and blocks. The reference process that an engine is compared with takes the same
-micro-batches, all in one rank.
+One proof serves all loads and blocks. The reference process takes the same micro-batches as the engine, all in one
+rank.
 """
 
 from paceline.schema.conditions import Conditions
@@ -13,12 +13,14 @@ from paceline.schema.trial import Cell, Trial
 RERUNS = 8
 """Repetitions of the reference process with permuted samples: they show how far rounding alone carries a training."""
 EPOCH = 5.5
-"""Global batches in a proof's epoch, so that the end of an epoch is proven as well."""
+"""Global batches in a proof's epoch: fewer than its steps, and no whole number, so that a proof covers the end of an
+epoch and an incomplete batch."""
 _UNTIMED = {"load": Load(), "warm_up_steps": 0, "steps": STEPS[Part.TRAINING], "evaluate": False, "peak": None}
+"""Changes that turn the cell of a timed trial into that of a proof."""
 
 
 def proof_trial(run: Run, cell: Cell) -> Trial | None:
-    """Return the trial that proves a cell's work; None for a cell of the fake engine, which trains nothing."""
+    """Return the trial that proves a cell's work; None for the fake engine, which trains nothing."""
     if not cell.trains:
         return None
     epoch = int(EPOCH * cell.global_batch)
@@ -29,12 +31,12 @@ def proof_trial(run: Run, cell: Cell) -> Trial | None:
 def reference_trial(run: Run, proof: Trial) -> Trial:
     """Return the trial of the reference process that a proof is compared with."""
     trial = _trial(run, "alone", proof.cell.as_single_process(), ProofPlan(reference=True, reruns=RERUNS))
-    # Whatever the engines' conditions: there is one right answer.
+    # There is one right answer, so the reference process has the same conditions under every policy.
     return trial.model_copy(update={"conditions": Conditions()})
 
 
 def proof_trials(run: Run) -> list[Trial]:
-    """Return every proof that the run needs, once, in the order of its plan; none where the suite asks for none."""
+    """Return every proof that the run needs, once, in the order of the plan; empty where the suite has no proofs."""
     if not run.suite.proofs:
         return []
     cells = {trial.cell.id: trial.cell for trial in run.plan}

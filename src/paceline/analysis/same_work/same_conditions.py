@@ -1,4 +1,4 @@
-"""Whether two trials ran under the same conditions, by what every rank read back (docs/method.md, "Conditions")."""
+"""Whether two trials ran under the same conditions, from what every rank read back (docs/method.md, "Conditions")."""
 
 from paceline.schema.conditions import ConditionsOutcome, differing_conditions, soft_differences
 from paceline.schema.model import Model
@@ -6,19 +6,19 @@ from paceline.schema.trial_records import TrialRecords
 
 
 class SameConditions(Model):
-    """What is known of a cell's conditions beside those of the reference engine."""
+    """The conditions of a cell compared with those of the reference engine's cell."""
 
     outcome: ConditionsOutcome
     differences: list[str] = []
     notes: list[str] = []
-    """Soft items in which first ranks differ: they are told, and are no bar to a ranking."""
+    """Soft items in which first ranks differ. They are reported, but do not keep an engine out of a ranking."""
 
 
 NO_CONDITIONS = SameConditions(outcome=ConditionsOutcome.UNPROVEN)
 
 
 def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameConditions:
-    """Compare what ranks read back; every rank of both trials must agree."""
+    """Compare what ranks read back: every rank of both trials must agree with the first rank of ``reference``."""
     engine_items, reference_items = _read_back(trial), _read_back(reference)
     if not engine_items or not reference_items:
         return NO_CONDITIONS
@@ -37,7 +37,7 @@ def compare_conditions(trial: TrialRecords, reference: TrialRecords) -> SameCond
 
 
 def worst_conditions(compared: list[SameConditions]) -> SameConditions:
-    """Return the finding of the block in which most conditions differ."""
+    """Return the comparison of the block in which most conditions differ."""
     return max(compared, key=lambda c: len(c.differences), default=NO_CONDITIONS)
 
 

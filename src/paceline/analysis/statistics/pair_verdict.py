@@ -1,8 +1,8 @@
-"""Who is faster, by how much, how sure: the verdict on one engine against another from paired blocks (docs/method.md,
-"Verdicts").
+"""The verdict on one engine against another, from paired blocks (docs/method.md, "Verdicts").
 
-Differences are d = ln(time of the engine) - ln(time of the reference), one a block; below zero the engine is faster.
-Everything is a pure function of them, of the margin and of the looks that were taken.
+It says which engine is faster, by how much and how sure that is. Differences are d = ln(time of the engine) - ln(time
+of the reference engine), one a block; below zero the engine is faster. Everything is a pure function of the
+differences, of the margin and of the looks that were taken.
 """
 
 import math
@@ -17,13 +17,13 @@ from paceline.analysis.statistics.signed_rank import interval, p_above, p_below,
 from paceline.schema.model import Model
 
 ALPHA = 0.025
-"""One-sided error of a pair over its whole sequence of looks; for ``equivalent`` as well."""
+"""One-sided error of a pair over its whole sequence of looks, for each of ``faster``, ``slower`` and ``equivalent``."""
 MARGIN = 0.02
-"""A gap that nobody would act on."""
+"""Relative gap of times that is too small to act on."""
 
 
 class Word(StrEnum):
-    """What can be said of an engine against a reference."""
+    """The possible verdicts on an engine against a reference engine."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -33,22 +33,23 @@ class Word(StrEnum):
 
 
 class Verdict(Model):
-    """An engine against a reference: ratios are of times, engine / reference, below one for a faster engine."""
+    """The verdict and its evidence. Ratios are of times, engine / reference: below one the engine is faster."""
 
     word: Word
     blocks: int
-    """That count: both engines ended, or one of them failed for good."""
+    """Number of blocks that count: both engines finished, or one failed."""
     ratio: float | None
-    """exp of the pseudo-median of d; null where it is infinite or there is no block."""
+    """exp of the pseudo-median of d; null where that is infinite or there is no block."""
     low: float | None
+    """Lower limit of the ratio's repeated confidence interval; null where it is unbounded."""
     high: float | None
-    """The repeated confidence interval of the ratio; null where it is unbounded."""
+    """Upper limit of the same interval."""
     confidence: float
-    """Of the interval, over the whole sequence of looks."""
+    """Coverage of the interval over the whole sequence of looks."""
     won: int
     """Blocks in which the engine took less time."""
     mean_ratio: float | None
-    """Ratio of mean times; null where a block is infinite."""
+    """Ratio of mean times; null where a time is infinite, and where no verdict was possible."""
     margin: float
     note: str = ""
 
@@ -62,23 +63,23 @@ def verdict(
     times: tuple[Sequence[float], Sequence[float]] | None = None,
     first_look: int = FIRST_LOOK,
 ) -> Verdict:
-    """Return the verdict on blocks so far.
+    """Return the verdict on the blocks so far.
 
-    ``looks``: numbers of blocks at which earlier looks were taken in a sequence; none, and this is the one look of a
-    run of fixed length, which has all of the error to itself. ``family``: comparisons that share the error. ``times``:
-    of the engine and of the reference in seconds, for the ratio of means. NaN in ``differences``: a block in which both
-    failed, which has no direction and does not count.
+    ``differences``: d of each block; NaN for a block in which both engines failed, which has no direction and does not
+    count. ``looks``: numbers of blocks at which earlier looks were taken. Empty: a run of fixed length, tested once at
+    the full level. ``family``: number of comparisons that share the error. ``times``: seconds of the engine and of the
+    reference engine, for the ratio of means.
     """
-    found = np.asarray(differences, dtype=np.float64)
-    found = found[~np.isnan(found)]
-    n, alpha = len(found), ALPHA / family
+    d = np.asarray(differences, dtype=np.float64)
+    d = d[~np.isnan(d)]
+    n, alpha = len(d), ALPHA / family
     if n == 0:
-        return _undecided(Word.INSUFFICIENT, 0, margin, family, "no block has ended")
-    averages = walsh_averages(found)
-    won = int(np.sum(found < 0))
+        return _insufficient(0, margin, family, "no block has ended")
+    averages = walsh_averages(d)
+    won = int(np.sum(d < 0))
     if n < first_look:
-        said = f"{n} of the {first_look} blocks that a verdict needs at least"
-        return _undecided(Word.INSUFFICIENT, n, margin, family, said, averages, won)
+        note = f"{n} of the {first_look} blocks that a verdict needs at least"
+        return _insufficient(n, margin, family, note, averages, won)
     sequence = [*(look for look in looks if look < n), n] if looks else []
     difference_level = levels(sequence, alpha, Spending.DIFFERENCE)[-1] if looks else alpha
     equivalence_level = levels(sequence, alpha, Spending.EQUIVALENCE)[-1] if looks else alpha
@@ -104,6 +105,7 @@ def verdict(
 def _word(
     averages: NDArray[np.float64], won: int, n: int, margin: float, difference_level: float, equivalence_level: float
 ) -> tuple[Word, str]:
+    """Return the verdict of at least ``first_look`` blocks, and a note where the sign test vetoes it."""
     delta = math.log1p(margin)
     faster = p_below(averages, -delta) <= difference_level
     slower = p_above(averages, delta) <= difference_level
@@ -117,17 +119,11 @@ def _word(
     return Word.INCONCLUSIVE, ""
 
 
-def _undecided(
-    word: Word,
-    n: int,
-    margin: float,
-    family: int,
-    note: str,
-    averages: NDArray[np.float64] | None = None,
-    won: int = 0,
+def _insufficient(
+    n: int, margin: float, family: int, note: str, averages: NDArray[np.float64] | None = None, won: int = 0
 ) -> Verdict:
     return Verdict(
-        word=word,
+        word=Word.INSUFFICIENT,
         blocks=n,
         ratio=None if averages is None else _ratio(pseudo_median(averages)),
         low=None,
@@ -145,5 +141,5 @@ def _ratio(log: float) -> float | None:
 
 
 def _mean_ratio(times: tuple[Sequence[float], Sequence[float]]) -> float | None:
-    mine, theirs = (float(np.mean(side)) if len(side) else math.inf for side in times)
-    return mine / theirs if math.isfinite(mine) and math.isfinite(theirs) and theirs > 0 else None
+    engine, reference = (float(np.mean(side)) if len(side) else math.inf for side in times)
+    return engine / reference if math.isfinite(engine) and math.isfinite(reference) and reference > 0 else None

@@ -1,4 +1,4 @@
-"""Ranks with their uncertainty: an engine's rank is an interval (Mogstad, Romano, Shaikh and Wilhelm 2024)."""
+"""Ranks with their uncertainty: the rank of an engine is an interval (Mogstad, Romano, Shaikh and Wilhelm 2024)."""
 
 from collections.abc import Mapping
 
@@ -14,22 +14,23 @@ class RankInterval(Model):
 
     @property
     def winner(self) -> bool:
-        """Whether it is proven faster than every other engine."""
+        """Whether the engine is proven faster than every other one."""
         return self.best == self.worst == 1
 
 
 def rank_intervals(engines: list[str], pairs: Mapping[tuple[str, str], Verdict]) -> dict[str, RankInterval]:
-    """Return rank intervals from verdicts on all pairs, each given once as (engine, against which).
+    """Return the rank interval of each engine, from the verdicts on all pairs, each once as (engine, against which).
 
-    ``best`` is one more than the engines that are proven faster, ``worst`` is all engines less those proven slower.
+    ``best`` is one more than the number of engines proven faster, ``worst`` the number of all engines less those proven
+    slower.
     """
     beaten_by = dict.fromkeys(engines, 0)
     beats = dict.fromkeys(engines, 0)
-    for (one, other), found in pairs.items():
-        if found.word is Word.FASTER:
+    for (one, other), verdict in pairs.items():
+        if verdict.word is Word.FASTER:
             beats[one] += 1
             beaten_by[other] += 1
-        elif found.word is Word.SLOWER:
+        elif verdict.word is Word.SLOWER:
             beats[other] += 1
             beaten_by[one] += 1
     return {name: RankInterval(best=1 + beaten_by[name], worst=len(engines) - beats[name]) for name in engines}

@@ -1,4 +1,4 @@
-"""Whether a suite found what it says it must find: self-tests and accuracy targets."""
+"""Whether a run met the expectations that its suite states: self-tests and accuracy targets."""
 
 import math
 from collections.abc import Iterator
@@ -17,15 +17,15 @@ class CheckedExpectation(Model):
     holds: bool
 
 
-def checked_expectations(suite: Suite, cells: list[CellSummary]) -> list[CheckedExpectation]:
+def checked_expectations(suite: Suite, rows: list[CellSummary]) -> list[CheckedExpectation]:
     """Return every expectation of the suite whose cell was run, and whether it holds."""
-    by_key = {(c.cell.comparison, str(c.cell.engine)): c for c in cells if c.status is not None}
+    rows_by_key = {(row.cell.comparison, str(row.cell.engine)): row for row in rows if row.status is not None}
     return [
         checked
-        for index, comparison in enumerate(suite.comparisons)
-        for engine, expected in comparison.expect.items()
-        if (cell := by_key.get((index, engine))) is not None
-        for checked in _checked(cell, expected)
+        for index, definition in enumerate(suite.comparisons)
+        for engine, expected in definition.expect.items()
+        if (row := rows_by_key.get((index, engine))) is not None
+        for checked in _checked(row, expected)
     ]
 
 
@@ -36,6 +36,7 @@ def _checked(row: CellSummary, expected: tuple[Expectation, ...]) -> Iterator[Ch
 
 
 def _holds(row: CellSummary, expected: Expectation) -> tuple[str, bool]:
+    """Return the expectation beside what was measured, in words, and whether it holds."""
     if expected.status is not None:
         return f"status {row.status} (expected {expected.status}): {row.cause or 'no cause'}", (
             row.status is not None and row.status.value == expected.status

@@ -1,4 +1,4 @@
-"""What to recommend from a run: which engines may be taken at all, then the choice among them (``choice.py``)."""
+"""What to recommend from a run: first which engines may be recommended, then the choice among them (``choice.py``)."""
 
 from paceline.analysis.whole_run.choice import Blocks, Choice, Purpose, Weights, choose
 from paceline.analysis.whole_run.comparison_verdicts import times_by_block
@@ -9,7 +9,10 @@ from paceline.schema.proof import WorkOutcome
 
 
 def recommendations(view: RunView, asked: str, weights: Weights) -> list[tuple[ComparisonView, Choice]]:
-    """Return the answers for a workload or a category. Raises RequestError when the run has neither."""
+    """Return the choice for each comparison of a workload or category, except comparisons without a verdict's metric.
+
+    ``asked``: name of a workload or of a category. Raises RequestError when the run has none of that name.
+    """
     definitions = [comparison.definition for comparison in view.comparisons]
     known = {d.workload for d in definitions} | {str(d.category) for d in definitions}
     if asked not in known:
@@ -23,6 +26,7 @@ def recommendations(view: RunView, asked: str, weights: Weights) -> list[tuple[C
 
 
 def _recommendation(view: RunView, index: int, weights: Weights) -> Choice:
+    """Return the choice of one comparison. Engines that do other work are left out; unproven ones get a mark."""
     comparison = view.comparisons[index]
     metrics = {
         Purpose.SPEED: comparison.definition.confirmatory_metric or "",
@@ -33,16 +37,16 @@ def _recommendation(view: RunView, index: int, weights: Weights) -> Choice:
     marks: list[str] = []
     unproven: dict[str, list[str]] = {}
     for row in comparison.rows:
-        name, work, conditions = str(row.cell.engine), view.work[row.cell.id], view.conditions[row.cell.id]
+        engine, work, conditions = str(row.cell.engine), view.work[row.cell.id], view.conditions[row.cell.id]
         if work.outcome is WorkOutcome.DIFFERENT:
-            marks.append(f"{name} is left out, it does other work: {work.cause}")
+            marks.append(f"{engine} is left out, it does other work: {work.cause}")
             continue
         if conditions.outcome is ConditionsOutcome.DIFFERENT:
-            marks.append(f"{name} is left out, it ran under other conditions: {'; '.join(conditions.differences)}")
+            marks.append(f"{engine} is left out, it ran under other conditions: {'; '.join(conditions.differences)}")
             continue
         if work.outcome is WorkOutcome.UNPROVEN:
-            unproven.setdefault(work.cause, []).append(name)
+            unproven.setdefault(work.cause, []).append(engine)
         counted = [t for t in view.run.plan if t.cell.id == row.cell.id and (index, t.block) not in view.excluded]
-        values[name] = {purpose: times_by_block(counted, view.results, metric) for purpose, metric in metrics.items()}
-    marks += [f"not proven to do the same work ({cause}): {', '.join(names)}" for cause, names in unproven.items()]
+        values[engine] = {purpose: times_by_block(counted, view.results, metric) for purpose, metric in metrics.items()}
+    marks += [f"not proven to do the same work ({cause}): {', '.join(engines)}" for cause, engines in unproven.items()]
     return choose(values, weights, marks)

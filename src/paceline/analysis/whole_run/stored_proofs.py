@@ -1,4 +1,4 @@
-"""Results and outcomes of proofs that a run directory holds, and outcomes derived again from its records."""
+"""Results and outcomes of proofs: read from a run directory, or derived again from its records."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from paceline.schema.trial import Status, Trial
 from paceline.store.run_directory import RunDirectory
 
 ProofReader = Callable[[RunDirectory, Run, Trial], Proof]
-"""Returns the outcome of a proof trial of a run."""
+"""Returns the outcome of a run's proof trial: ``stored_proof`` or ``derived_proof``, for example."""
 
 
 def stored_results(directory: RunDirectory, run: Run) -> dict[str, Result]:
@@ -22,19 +22,21 @@ def stored_results(directory: RunDirectory, run: Run) -> dict[str, Result]:
 
 
 def stored_proof(directory: RunDirectory, run: Run, proof: Trial) -> Proof:  # noqa: ARG001 - a ProofReader
-    """Return the outcome of a proof as it was written down."""
+    """Return the outcome of a proof as it is stored in the run directory; ``unproven`` where none is."""
     folder = directory.proof(proof)
     return folder.proof() if folder.has_proof else Proof.unproven("no proof was made yet")
 
 
 def derived_proof(directory: RunDirectory, run: Run, proof: Trial) -> Proof:
-    """Return the outcome of a proof, derived from the records of its two trials."""
-    folder, alone = directory.proof(proof), directory.proof(reference_trial(run, proof))
-    for trial, who in ((alone, "the single process"), (folder, "the proof trial")):
-        if not trial.finished:
-            return Proof.unproven(f"{who} has not run")
-        result = trial.result()
+    """Return the outcome of a proof, derived from the records of the engine and of the reference process."""
+    engine_folder, reference_folder = directory.proof(proof), directory.proof(reference_trial(run, proof))
+    for name, folder in (("the single process", reference_folder), ("the proof trial", engine_folder)):
+        if not folder.finished:
+            return Proof.unproven(f"{name} has not run")
+        result = folder.result()
         if result.status is not Status.OK:
-            return Proof.unproven(f"{who} {result.status}: {result.cause}")
-    engine, reference = (ProofRecords(trial.records().ranks[0], trial.proof_arrays()) for trial in (folder, alone))
+            return Proof.unproven(f"{name} {result.status}: {result.cause}")
+    engine, reference = (
+        ProofRecords(folder.records().ranks[0], folder.proof_arrays()) for folder in (engine_folder, reference_folder)
+    )
     return proof_outcome(engine, reference, proof.cell, RERUNS)

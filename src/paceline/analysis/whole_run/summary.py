@@ -1,4 +1,4 @@
-"""From results of trials to one row a cell. Trials are the only unit: medians and ranges over them, no intervals."""
+"""From the results of trials to one row a cell: medians and ranges over trials, the only unit of evidence."""
 
 import math
 from collections.abc import Container, Sequence
@@ -11,9 +11,9 @@ from paceline.schema.records import Phase, Result
 from paceline.schema.trial import Cell, Status, Trial
 
 FAILURES = (Status.FAILED, Status.OOM, Status.TIMEOUT, Status.DIVERGED)
-"""Endings that count as infinite time."""
+"""Statuses of trials that count as infinite time."""
 NOT_THE_ENGINES_FAULT = (Status.INTERRUPTED, Status.INFRASTRUCTURE, Status.INVALID)
-"""Endings that are excluded, and counted."""
+"""Statuses of trials that are left out of metrics, but counted as failed."""
 
 
 class Spread(Model):
@@ -34,18 +34,20 @@ class CellSummary(Model):
 
     cell: Cell
     status: Status | None
-    """``ok`` when every finished trial was, else that of the first that was not; null when none is finished."""
+    """``ok`` when every counted trial was, else the status of the first that was not; null when none has finished."""
     cause: str | None
     ok: int
     failed: int
     planned: int
     excluded: int
-    """Trials that do not count because their block was disturbed."""
+    """Finished trials that do not count, because their block was disturbed."""
     metrics: dict[str, Spread]
     phases_s: dict[str, float | None]
-    """Median over trials of each phase."""
+    """Median of each phase over the trials that ended well."""
     flags: dict[str, str]
+    """Name of a flag to the messages of all trials."""
     scheduler: str | None
+    """Whose scheduler placed the jobs; null for one job."""
 
 
 def summarise(
@@ -80,11 +82,11 @@ def _summarise(trials: list[Trial], all_results: dict[str, Result], excluded: Co
 
 
 def _flags(results: list[Result]) -> dict[str, str]:
-    """Return the different messages under each flag, together."""
-    found: dict[str, dict[str, None]] = {}
+    """Return the different messages under each flag, joined."""
+    messages_by_flag: dict[str, dict[str, None]] = {}
     for flag in (flag for result in results for flag in result.flags):
-        found.setdefault(flag.name, {})[flag.message] = None
-    return {name: "; ".join(messages) for name, messages in found.items()}
+        messages_by_flag.setdefault(flag.name, {})[flag.message] = None
+    return {name: "; ".join(messages) for name, messages in messages_by_flag.items()}
 
 
 def _median_phase(name: Phase, results: list[Result]) -> float | None:
@@ -93,13 +95,13 @@ def _median_phase(name: Phase, results: list[Result]) -> float | None:
 
 
 def _spread(name: str, results: list[Result]) -> Spread:
-    """Return the spread over trials that say something of the engine; one that failed took infinite time."""
+    """Return the spread over the trials that ended through the engine's own doing; a failed one took infinite time."""
     counted = [r for r in results if r.status not in NOT_THE_ENGINES_FAULT] or results
     measures = [r.measures[name] for r in counted if name in r.measures]
     values = [m.value for m in measures if m.value is not None]
     failures = sum(r.status in FAILURES for r in counted) if values else 0
-    never = 0.0 if measures[0].better is Better.HIGHER else math.inf
-    middle = median([*values, *[never] * failures]) if values else None
+    worst = 0.0 if measures[0].better is Better.HIGHER else math.inf  # the value of a failed trial
+    middle = median([*values, *[worst] * failures]) if values else None
     reason = None if values else measures[0].reason
     if middle is not None and (math.isinf(middle) or (failures and middle == 0.0)):
         middle, reason = None, f"{failures} of {len(counted)} trials failed: no typical value"

@@ -1,7 +1,7 @@
 """Two runs side by side, and whether they are alike enough for that (docs/method.md, "Two runs").
 
-Machines drift between sessions by more than engines differ, and two runs are two sessions: what is said of them is
-descriptive. An engine's figure relative to the reference of its own run carries less of that drift.
+Machines drift between sessions by more than engines differ, and two runs are two sessions. The comparison is therefore
+descriptive, without verdicts. An engine's time relative to the reference engine of its own run carries less drift.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _CELL = ("micro_batch", "accumulation", "steps", "warm_up_steps", "dataset", "sa
 
 
 class Side(Model):
-    """A cell of one of the runs."""
+    """A cell's metric in one of the runs, over its trials."""
 
     median: float | None
     min: float | None
@@ -26,7 +26,7 @@ class Side(Model):
 
 
 class Compared(Model):
-    """One cell in both runs; ratios are of times, second / first, below one where the second run was faster."""
+    """One cell in both runs. Ratios are of times, second / first: below one where the second run was faster."""
 
     category: str
     workload: str
@@ -37,31 +37,31 @@ class Compared(Model):
     second: Side
     ratio: float | None
     ratio_to_reference: float | None
-    """Of the engine's time relative to that of its run's reference; null for the reference itself."""
+    """Ratio of the engine's times relative to the reference engine of their own run; null for the reference engine."""
 
 
 def differing_settings(first: Run, second: Run) -> dict[str, tuple[str, str]]:
-    """Return what differs between two runs and would explain a difference of figures: key to the two values."""
-    found: dict[str, tuple[object, object]] = {
+    """Return the settings that differ between two runs and could explain other figures: key to the two values."""
+    values: dict[str, tuple[object, object]] = {
         "measuring_version": (first.measuring_version, second.measuring_version),
         **{f"machine.{name}": (getattr(first.machine, name), getattr(second.machine, name)) for name in _MACHINE},
     }
     conditions = [run.conditions.model_dump(mode="json") for run in (first, second)]
-    found |= {f"conditions.{name}": (value, conditions[1].get(name)) for name, value in conditions[0].items()}
+    values |= {f"conditions.{name}": (value, conditions[1].get(name)) for name, value in conditions[0].items()}
     packages = sorted(first.versions.keys() | second.versions.keys())
-    found |= {f"versions.{name}": (first.versions.get(name), second.versions.get(name)) for name in packages}
+    values |= {f"versions.{name}": (first.versions.get(name), second.versions.get(name)) for name in packages}
     cells = [{trial.cell.id: trial.cell for trial in run.plan} for run in (first, second)]
     for name, cell in cells[0].items():
         if (other := cells[1].get(name)) is not None:
-            found |= {f"{name}.{field}": (getattr(cell, field), getattr(other, field)) for field in _CELL}
-    return {key: (str(one), str(other)) for key, (one, other) in found.items() if one != other}
+            values |= {f"{name}.{field}": (getattr(cell, field), getattr(other, field)) for field in _CELL}
+    return {key: (str(one), str(other)) for key, (one, other) in values.items() if one != other}
 
 
 def refuse_blocking(differences: Mapping[str, tuple[str, str]], allowed: Sequence[str], runs: str) -> None:
-    """Raise RequestError where runs differ in more than what is allowed, or not at all in what is allowed.
+    """Raise RequestError where runs differ in a key that is not allowed, or do not differ in one that is.
 
-    ``allowed`` holds keys of ``differences`` or their groups (``versions`` allows ``versions.torch``); ``runs`` names
-    the two runs in messages.
+    ``allowed``: keys of ``differences``, or groups of keys (``versions`` allows ``versions.torch``). ``runs``: names of
+    the two runs, for messages.
     """
 
     def allows(name: str, key: str) -> bool:
@@ -84,42 +84,43 @@ def compare_cells(
     first: tuple[Run, Sequence[CellSummary]], second: tuple[Run, Sequence[CellSummary]]
 ) -> list[Compared]:
     """Return the cells that both runs have, in the order of the first."""
-    others = {summary.cell.id: summary for summary in second[1]}
-    found = []
-    for summary in first[1]:
-        comparison = first[0].suite.comparisons[summary.cell.comparison]
-        metric = comparison.confirmatory_metric
-        other = others.get(summary.cell.id)
-        if metric is None or other is None or metric not in summary.metrics or metric not in other.metrics:
+    first_run, first_rows = first
+    second_rows = {row.cell.id: row for row in second[1]}
+    compared = []
+    for row in first_rows:
+        definition = first_run.suite.comparisons[row.cell.comparison]
+        metric = definition.confirmatory_metric
+        second_row = second_rows.get(row.cell.id)
+        if metric is None or second_row is None or metric not in row.metrics or metric not in second_row.metrics:
             continue
-        reference = comparison.reference_engine
-        mine = (s for s in first[1] if s.cell.comparison == summary.cell.comparison)
-        base = next((s for s in mine if s.cell.engine == reference), None)
-        other_base = others.get(base.cell.id) if base and base is not summary else None
-        ratio = _time_ratio(metric, summary, other)
-        drift = _time_ratio(metric, base, other_base) if base and other_base else None
-        found.append(
+        table = (other for other in first_rows if other.cell.comparison == row.cell.comparison)
+        reference = next((other for other in table if other.cell.engine == definition.reference_engine), None)
+        second_reference = second_rows.get(reference.cell.id) if reference and reference is not row else None
+        ratio = _time_ratio(metric, row, second_row)
+        drift = _time_ratio(metric, reference, second_reference) if reference and second_reference else None
+        compared.append(
             Compared(
-                category=summary.cell.category.value,
-                workload=summary.cell.workload,
-                engine=str(summary.cell.engine),
+                category=row.cell.category.value,
+                workload=row.cell.workload,
+                engine=str(row.cell.engine),
                 metric=metric,
-                unit=summary.metrics[metric].unit,
-                first=_side(metric, summary),
-                second=_side(metric, other),
+                unit=row.metrics[metric].unit,
+                first=_side(metric, row),
+                second=_side(metric, second_row),
                 ratio=ratio,
                 ratio_to_reference=ratio / drift if ratio and drift else None,
             )
         )
-    return found
+    return compared
 
 
-def _side(metric: str, summary: CellSummary) -> Side:
-    spread = summary.metrics[metric]
+def _side(metric: str, row: CellSummary) -> Side:
+    spread = row.metrics[metric]
     return Side(median=spread.median, min=spread.min, max=spread.max, trials=spread.n)
 
 
 def _time_ratio(metric: str, first: CellSummary, second: CellSummary) -> float | None:
+    """Return the ratio of median times, second / first; null where a median is missing or zero."""
     one, other = first.metrics[metric], second.metrics[metric]
     if not one.median or not other.median:
         return None

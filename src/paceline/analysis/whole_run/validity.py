@@ -1,4 +1,4 @@
-"""Whether a finished run holds what it should: what decides between the exit codes 0 and 1."""
+"""Whether a finished run is valid, which decides between the exit codes 0 and 1."""
 
 from paceline.analysis.whole_run.view import RunView
 from paceline.schema.conditions import Policy
@@ -7,14 +7,14 @@ from paceline.schema.trial import Status
 
 
 def is_valid(view: RunView) -> bool:
-    """Return whether every expectation holds and no trial failed, except where the suite expects exactly that.
+    """Return whether every expectation holds, no trial failed unexpectedly, and no engine did different work.
 
-    Under ``as-shipped`` engines may do different work: that is what such a run is for.
+    Under ``as-shipped`` engines may do different work, because such a run shows what their own defaults do.
     """
     expected_to_fail = {
         engine
-        for comparison in view.run.suite.comparisons
-        for engine, expectations in comparison.expect.items()
+        for definition in view.run.suite.comparisons
+        for engine, expectations in definition.expect.items()
         if any(e.status not in (None, Status.OK) for e in expectations)
     }
     failed = any(row.failed and str(row.cell.engine) not in expected_to_fail for row in view.rows)

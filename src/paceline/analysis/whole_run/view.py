@@ -1,4 +1,4 @@
-"""A run as its readers see it: rows, their work and conditions, verdicts. ``view_run`` is the way in."""
+"""A run as its readers see it: rows, their work and conditions, verdicts. ``view_run`` is the entry point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,26 +52,29 @@ class RunView:
     excluded: dict[Block, list[str]] = field(default_factory=dict)
     """Blocks that do not count, and why."""
     verdicts: dict[int, list[EngineVerdict]] = field(default_factory=dict)
-    """By comparison: its engines against the reference."""
+    """By number of the comparison: its engines against the reference engine."""
     block_s: dict[int, float] = field(default_factory=dict)
-    """By comparison: wall seconds of one of its blocks, from trials that have ended; without comparisons that have
-    none."""
+    """By number of the comparison: wall seconds of one of its blocks. Comparisons without a finished trial are left
+    out."""
 
     @property
     def rows(self) -> list[CellSummary]:
-        """All rows in order."""
+        """The rows of all comparisons, in order."""
         return [row for comparison in self.comparisons for row in comparison.rows]
 
 
 def view_run(
     directory: RunDirectory, results: dict[str, Result] | None = None, read_proof: ProofReader = stored_proof
 ) -> RunView:
-    """Read a run. What is given replaces what is stored, which is how ``verify`` sees what the view should be."""
+    """Return the view of a run.
+
+    ``results`` and ``read_proof`` replace what is stored: with derived ones ``verify`` sees what the view should be.
+    """
     run = directory.run()
     results = stored_results(directory, run) if results is None else results
     excluded = excluded_blocks(run.plan, results)
     rows = summarise(run.plan, results, excluded)
-    comparisons = [_comparison_view(i, c, rows) for i, c in enumerate(run.suite.comparisons)]
+    comparisons = [_comparison_view(i, definition, rows) for i, definition in enumerate(run.suite.comparisons)]
     work: dict[str, SameWork] = {}
     conditions: dict[str, SameConditions] = {}
     for comparison in comparisons:
@@ -112,7 +115,7 @@ def view_run(
 def _admitted(
     comparison: ComparisonView, work: dict[str, SameWork], conditions: dict[str, SameConditions]
 ) -> dict[str, bool]:
-    """Return which engines may be ranked: those proven equal that ran under the same conditions."""
+    """Return whether each engine may be ranked: it is proven equal and ran under the same conditions."""
     return {
         str(row.cell.engine): work[row.cell.id].outcome is WorkOutcome.EQUAL
         and conditions[row.cell.id].outcome is ConditionsOutcome.SAME
@@ -129,20 +132,22 @@ def _work(
     results: dict[str, Result],
     read_proof: ProofReader,
 ) -> SameWork:
+    """Return the work of a cell: by its proof where the suite has proofs, else by the ``screen`` of its losses."""
     trial = proof_trial(run, cell)
     if trial is None or not run.suite.proofs:
         return screen
     proof = read_proof(directory, run, trial)
     equal = proof.outcome is WorkOutcome.EQUAL
     ranks = directory.proof(trial).records(with_arrays=False).ranks[0] if equal else []
-    proven = ranks[0].proof[-1].live if ranks else None
+    proven_settings = ranks[0].proof[-1].live if ranks else None
     ends = [end for each in trials if (end := results[each.trial.id].end)]
-    return proven_work(proof, proven, trials, screen, ends)
+    return proven_work(proof, proven_settings, trials, screen, ends)
 
 
-def _comparison_view(index: int, comparison: Comparison, rows: list[CellSummary]) -> ComparisonView:
-    ordered = [row for e in comparison.engines for row in rows if row.cell.comparison == index and row.cell.engine == e]
-    return ComparisonView(comparison, ordered)
+def _comparison_view(index: int, definition: Comparison, rows: list[CellSummary]) -> ComparisonView:
+    own_rows = [row for row in rows if row.cell.comparison == index]
+    ordered = [row for engine in definition.engines for row in own_rows if row.cell.engine == engine]
+    return ComparisonView(definition, ordered)
 
 
 def _records_by_block(
@@ -158,9 +163,9 @@ def _records_by_block(
 
 
 def _block_s(directory: RunDirectory, run: Run, results: dict[str, Result]) -> dict[int, float]:
-    """Return what a block of each comparison took: the median trial of every cell, added up."""
-    walls: dict[int, dict[str, list[float]]] = {}
+    """Return the seconds that a block of each comparison takes: the median trial of every cell, added up."""
+    walls_s: dict[int, dict[str, list[float]]] = {}
     for trial in run.plan:
         if trial.id in results and (wall_s := directory.trial(trial).wall_s()) is not None:
-            walls.setdefault(trial.cell.comparison, {}).setdefault(trial.cell.id, []).append(wall_s)
-    return {index: sum(median(of_cell) for of_cell in cells.values()) for index, cells in walls.items()}
+            walls_s.setdefault(trial.cell.comparison, {}).setdefault(trial.cell.id, []).append(wall_s)
+    return {index: sum(median(values) for values in cells.values()) for index, cells in walls_s.items()}
