@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from paceline.conductor.machine.leftovers import shared_memory_names
+from paceline.processes import marked_processes
 from support.command_line import Cli
 from support.records import ranks_of
 
@@ -201,18 +202,14 @@ def test_a_killed_rank_fails_its_trial_and_leaves_nothing(cli: Cli) -> None:
     (cell,) = json.loads(out)["cells"]
     assert cell["status"] == "failed"
     assert "neither an error nor a normal end" in cell["cause"]
-    assert _pids_of("paceline.rank") == []
+    assert _ranks_of(cli.folder / "run") == []
 
 
-def _pids_of(word: str) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
+def _ranks_of(run: Path) -> list[Path]:
+    """Return the /proc folders of the living ranks of a run's only trial."""
+    (job,) = run.glob("trials/*/jobs/0/job.json")
+    marked = marked_processes(json.loads(job.read_text())["tree_marker"])
+    return [process for process in marked if b"paceline.rank" in (process / "cmdline").read_bytes().split(b"\0")]
 
 
 def _training_rank(run: Path, patience_s: float = 90) -> int:
@@ -221,11 +218,8 @@ def _training_rank(run: Path, patience_s: float = 90) -> int:
     while time.monotonic() < deadline:
         edges = [p.read_text().count("after first_step") for p in run.glob("trials/*/jobs/0/rank-*.jsonl")]
         if len(edges) == 2 and all(edges):
-            (pid,) = [
-                pid
-                for pid in _pids_of("paceline.rank")
-                if b"RANK=1" in (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
-            ]
-            return pid
+            ranks = {process: (process / "environ").read_bytes().split(b"\0") for process in _ranks_of(run)}
+            (process,) = [process for process, environment in ranks.items() if b"RANK=1" in environment]
+            return int(process.name)
         time.sleep(0.05)
     raise AssertionError("no rank came to its first step")
