@@ -18,6 +18,7 @@ from paceline.conductor.execution.proof_runs import proofs_in_order
 from paceline.conductor.execution.trial_runner import TrialRunner
 from paceline.conductor.planning.request import Request, new_run, planned
 from paceline.launchers.contract import launcher_named
+from paceline.schema.proof import WorkOutcome
 from paceline.store.run_directory import RunDirectory
 
 LAUNCHERS = ("python", "torchrun", "deepspeed", "ray-train", "ray-core", "ray-tune")
@@ -55,7 +56,7 @@ def main() -> int:
     for cell, proof in outcomes:
         number = "" if proof.max_relative_difference is None else f"{proof.max_relative_difference:.0e}"
         print(f"{cell.workload:8} {cell.engine!s:26} {cell.ranks} ranks  {proof.outcome:9} {number:6}  {proof.cause}")
-    equal = sum(proof.outcome == "equal" for _, proof in outcomes)
+    equal = sum(proof.outcome is WorkOutcome.EQUAL for _, proof in outcomes)
     print(
         f"{equal} of {len(outcomes)} equal; proofs {engines_s:.0f} s, single processes (cold) {reference_s:.0f} s; "
         f"paceline show --proof WORKLOAD {out}"

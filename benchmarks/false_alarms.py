@@ -18,7 +18,7 @@ from paceline.conductor.machine.leftovers import swept
 from paceline.launchers.environment import base_environment, operator_cache, scripts_dir
 from paceline.schema.conditions import Conditions
 from paceline.schema.engine import EngineName
-from paceline.schema.proof import ProofPlan
+from paceline.schema.proof import ProofPlan, WorkOutcome
 from paceline.schema.suite import Category, Load
 from paceline.schema.trial import Cell, Job
 from paceline.store.raw import read_arrays, read_ranks
@@ -66,12 +66,12 @@ def main() -> int:
                 )
                 for seed in range(arguments.seeds)
             ]
-            equal = sum(proof.outcome == "equal" for proof in proofs)
+            equal = sum(proof.outcome is WorkOutcome.EQUAL for proof in proofs)
             failed += len(proofs) - equal
             worst = max((p.max_relative_difference or 0.0 for p in proofs), default=0.0)
             print(f"{strategy:14} {equal} of {len(proofs)} equal, worst {worst:.1e}")
             for seed, proof in enumerate(proofs):
-                if proof.outcome != "equal":
+                if proof.outcome is not WorkOutcome.EQUAL:
                     print(f"   seed {seed}: {proof.outcome}: {proof.cause}")
     return int(failed > 0)
 

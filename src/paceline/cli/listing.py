@@ -35,8 +35,8 @@ def list_things(
         return
     from paceline.report import PROSE_COLUMNS
 
-    people = console()
-    people.print("\n".join(listed(rows, min(people.width, PROSE_COLUMNS))), soft_wrap=True, markup=False)
+    terminal = console()
+    terminal.print("\n".join(listed(rows, min(terminal.width, PROSE_COLUMNS))), soft_wrap=True, markup=False)
 
 
 def listed(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
@@ -45,12 +45,12 @@ def listed(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
     What a row is about stands beside its name, or below it where too little of the width is left.
     """
     names = max(len("name"), *(len(row["name"]) for row in rows))
-    told = [(row["name"], "yes" if row["available"] else "no", row["reason"] or row["about"]) for row in rows]
+    texts = [(row["name"], "yes" if row["available"] else "no", row["reason"] or row["about"]) for row in rows]
     indent = names + len("  available  ")
     beside = width - indent >= LEAST_BESIDE
     if not beside:
         indent = len("    ")
-    for name, available, about in [("name", "available", "about"), *told]:
+    for name, available, about in [("name", "available", "about"), *texts]:
         head = f"{name:<{names}}  {available}".rstrip()
         lines = textwrap.wrap(about, width - indent, break_long_words=False, break_on_hyphens=False)
         if beside:

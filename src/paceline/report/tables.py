@@ -232,8 +232,7 @@ def meaning(view: RunView) -> RenderableType:
     unproven = {w.cause.splitlines()[0] for w in view.work.values() if w.outcome is WorkOutcome.UNPROVEN}
     lines += [f"Unproven: {cause}" for cause in sorted(unproven)]
     lines.append("Warm-up: a fixed number of steps, the same for all engines of a row, not one measured by a pilot.")
-    said = [each.verdict for found in view.verdicts.values() for each in found]
-    if any(verdict.blocks >= FIRST_LOOK for verdict in said):
+    if any(pair.verdict.blocks >= FIRST_LOOK for pairs in view.verdicts.values() for pair in pairs):
         lines.append(
             f"Verdicts: from blocks (launches), never from steps. 'faster' and 'slower' are gaps proven to be beyond "
             f"{MARGIN:.0%}, 'equivalent' a gap proven to be within it; the suite's {family_size(run.suite)} verdicts "

@@ -198,21 +198,24 @@ def _step_into(place: Any, part: str, key: str) -> Any:
 def _faults(error: ValidationError, data: Any) -> str:
     """Return what is wrong on one line: unknown keys first, because a misspelt one explains a missing one."""
     order = {"extra_forbidden": 0, "missing": 1}
-    told: dict[str, list[str]] = {}
+    complaints_by_subject: dict[str, list[str]] = {}
     faults = error.errors(include_url=False)
     holders = {fault["loc"][:depth] for fault in faults for depth in range(len(fault["loc"]))}
     for fault in sorted(faults, key=lambda fault: order.get(fault["type"], 2)):
         if fault["type"] == "too_short" and fault["loc"] in holders:
-            continue  # it is short only of those items that are told as faulty themselves
+            continue  # the list is short only of the items that are faulty themselves
         subject, *complaint = _explain(fault, data)
-        told.setdefault(subject, []).extend(complaint)
-    said = [f"{subject}: {' or '.join(complaints)}" if complaints else subject for subject, complaints in told.items()]
-    more = [f"and {len(said) - MAX_FAULTS} more"] if len(said) > MAX_FAULTS else []
-    return "; ".join(said[:MAX_FAULTS] + more)
+        complaints_by_subject.setdefault(subject, []).extend(complaint)
+    sentences = [
+        f"{subject}: {' or '.join(complaints)}" if complaints else subject
+        for subject, complaints in complaints_by_subject.items()
+    ]
+    more = [f"and {len(sentences) - MAX_FAULTS} more"] if len(sentences) > MAX_FAULTS else []
+    return "; ".join(sentences[:MAX_FAULTS] + more)
 
 
 def _explain(fault: Any, data: Any) -> tuple[str, ...]:
-    """Return what is wrong, or what is at fault and why; all complaints about one thing are told together."""
+    """Return one fault: what is wrong, or its subject and a complaint, which is joined with others of that subject."""
     where = ".".join(_path(fault["loc"], data)) or "suite"
     if fault["type"] == "extra_forbidden":
         return (f"unknown key {where}: {nearest(str(fault['loc'][-1]), _sibling_keys(fault['loc']))}",)
@@ -225,16 +228,16 @@ def _explain(fault: Any, data: Any) -> tuple[str, ...]:
 
 def _path(location: tuple[int | str, ...], data: Any) -> list[str]:
     """Return the parts of a location that the suite has; pydantic appends which form of a value it tried."""
-    found = []
+    parts = []
     for part in location:
         if not isinstance(data, dict | list) or part == "[key]":
             break
-        found.append(quoted(part) if "." in str(part) else shown(str(part)))
+        parts.append(quoted(part) if "." in str(part) else shown(str(part)))
         try:
             data = data[part]  # type: ignore[index]
         except (LookupError, TypeError):
             break
-    return found
+    return parts
 
 
 def _sibling_keys(location: tuple[int | str, ...]) -> list[str]:
